@@ -7,7 +7,6 @@ import type {
 } from '../src/domain/events.ts';
 import type { ClosedHours } from '../src/domain/held-times.ts';
 import type { BookingId, ClosureId, PlainDate, SpaceId } from '../src/domain/ids.ts';
-import { picked } from '../src/domain/picked.ts';
 import type { TakenHours } from '../src/domain/time-slots.ts';
 import { projection } from './projection.ts';
 
@@ -24,8 +23,6 @@ export const availabilityKey = (spaceId: number, date: string): string => `${spa
 
 type Holding = BookingRequested | BookingApproved | BookingCancelled | TimeClosed | TimeReopened;
 
-const TAKEN = ['bookingId', 'brandId', 'startHour', 'durationHours', 'usageHours', 'timeZone'] as const;
-
 /** The day of an event, which may be its first. */
 const dayOf = (document: AvailabilityDocument | undefined, { data: { spaceId, date } }: Holding) =>
   document ?? { spaceId, date, taken: [], closed: [] };
@@ -38,8 +35,18 @@ export const availability = projection<AvailabilityDocument, Holding>({
   key: (event) => availabilityKey(event.data.spaceId, event.data.date),
   on: {
     BookingRequested(document, event) {
+      const { bookingId, brandId, timeZone, startHour, durationHours, usageHours } = event.data;
       const day = dayOf(document, event);
-      return { ...day, taken: [...day.taken, { ...picked(event.data, TAKEN), status: 'Pending' }] };
+      const hours = {
+        bookingId,
+        brandId,
+        status: 'Pending' as const,
+        timeZone,
+        startHour,
+        durationHours,
+        ...(usageHours !== undefined && { usageHours }),
+      };
+      return { ...day, taken: [...day.taken, hours] };
     },
     BookingApproved: (document, { data }) =>
       document && {

@@ -68,7 +68,9 @@ test('requests follow the new clock', async () => {
   expect(shown).toMatchObject({ communityName: 'Hudson', timeZone: 'America/New_York' });
   const id = await book('2026-12-10');
   expect(await service.core.queries.bookings.get(brand.account, id)).toMatchObject({
-    ...{ date: '2026-12-10', startHour: 10, timeZone: 'America/New_York', startsAt: '2026-12-10T15:00:00.000Z' },
+    startHour: 10,
+    timeZone: 'America/New_York',
+    startsAt: '2026-12-10T15:00:00.000Z',
   });
   // Today in New York is still the tenth.
   service.time.now = Date.parse('2026-12-11T04:59:00Z');
@@ -143,8 +145,10 @@ test('the command line changes a community, and refuses what is wrong', async ()
   expect(await json('community', 'change', id, '--name', 'Quay', '--time-zone', 'europe/london')).toEqual({
     ...{ id: harbour.id, name: 'Quay', timeZone: 'Europe/London' },
   });
+  await book('2026-12-10');
   for (const [args, code, message] of [
     [['community', 'change', id], 2, 'nothing to change'],
+    [['community', 'change', id, '--time-zone', 'Europe/Paris'], 1, 'bookings are open: 1, the last on 2026-12-10'],
     [['community', 'change', id, '--name', ' '], 1, 'name must have 1 to 200 characters'],
     [['community', 'change', id, '--time-zone', 'Mars/Olympus'], 1, 'timeZone must be an IANA zone'],
     [['community', 'change', '4711', '--name', 'X'], 1, 'There is no community 4711'],

@@ -6,7 +6,7 @@ import { endOf, startOf } from '../../src/domain/booking-moments.ts';
 import { closeTime, reopenTime } from '../../src/domain/closed-time.ts';
 import { isOpenDay, isWithinHours } from '../../src/domain/day-terms.ts';
 import { type Decision, isRefusal } from '../../src/domain/decision.ts';
-import type { BookingRequested, SpaceDayEvent, TimeClosed } from '../../src/domain/events.ts';
+import { type BookingRequested, SCHEMA, type SpaceDayEvent, type TimeClosed } from '../../src/domain/events.ts';
 import {
   type BookingId,
   bookingId,
@@ -25,9 +25,22 @@ import {
   type SpaceDay,
 } from '../../src/domain/space-day.ts';
 import { timeSlots } from '../../src/domain/time-slots.ts';
-import { acme, context, day, hall, requestCommand, timeClosed, timeReopened } from './bookings.fixture.ts';
+import { context, day, hall, requestCommand, timeClosed, timeReopened } from './bookings.fixture.ts';
 
 const HOUR_MS = 3_600_000;
+
+const RECORDED = {
+  id: '',
+  stream: '',
+  revision: 0,
+  position: '',
+  metadata: {
+    at: timestamp('2026-12-01T11:00:00.000Z'),
+    actor: { kind: 'operator', id: 'test' },
+    correlationId: '',
+    schema: SCHEMA,
+  },
+} as const;
 
 /** A day of a space as its stream and its read model hold it. */
 function dayOf(space: Space, date: PlainDate) {
@@ -40,12 +53,10 @@ function dayOf(space: Space, date: PlainDate) {
     if (isRefusal(decision)) return [];
     for (const event of decision) {
       state = evolveSpaceDay(state, event);
-      const metadata = { at: timestamp('2026-12-01T11:00:00.000Z'), actor: acme, correlationId: '', schema: 1 };
-      document = availability.evolve(document, { id: '', ...place, ...event, metadata } as never);
+      document = availability.evolve(document, { ...RECORDED, ...event });
     }
     return decision;
   }
-  const place = { stream: '', revision: 0, position: '' };
   const decide = (startHour: number) =>
     requestBooking(state, requestCommand({ bookingId: bookingId(nextId), space, date, startHour }), context);
 
@@ -80,43 +91,41 @@ const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
 const spaceIn = (timeZone: string, fields: Partial<Space> = {}): Space => ({
   ...hall,
-  ...{ timeZone, windowStart: 0, windowEnd: 23, durationHours: 1 },
+  timeZone,
+  windowStart: 0,
+  windowEnd: 23,
+  durationHours: 1,
   ...fields,
 });
 const SPRING = ['Europe/Berlin', day('2027-03-28')] as const;
 const AUTUMN = ['Europe/Berlin', day('2027-10-31')] as const;
 const own = (start: number, until: number, id = 'own'): Partial<TimeClosed['data']> => ({
-  ...{ kind: 'OwnEvent', start, until, closureId: closureId(id) },
+  kind: 'OwnEvent',
+  start,
+  until,
+  closureId: closureId(id),
 });
 
 describe('in the night in which the clocks skip an hour', () => {
   test.each([
-    [...SPRING, 1.5, 3, [4, 5]],
-    ['America/New_York', day('2027-03-14'), 1.25, 3, [4]],
-    ['America/New_York', day('2027-03-14'), 1.75, 3, [4]],
-    ['Australia/Lord_Howe', day('2027-10-03'), 1.5, 3, [4]],
-  ])('%s, %s: %d hours from 1:00 last as long, and nothing starts within them', (zone, date, hours, next, later) => {
+    [...SPRING, 1.5, [4, 5]],
+    ['America/New_York', day('2027-03-14'), 1.25, [4, 5]],
+    ['America/New_York', day('2027-03-14'), 1.75, [4, 5]],
+    // Only half an hour is skipped.
+    ['Australia/Lord_Howe', day('2027-10-03'), 1.5, [3, 4]],
+  ])('%s, %s: %d hours from 1:00 last as long, and nothing starts within them', (zone, date, hours, next) => {
     const space = dayOf(spaceIn(zone, { durationHours: hours }), date);
     const first = space.request(1);
     if (first === undefined) throw new Error('It was refused');
     expect((endOf(first.data) - startOf(first.data)) / HOUR_MS).toBe(hours);
     expect((Date.parse(first.data.endsAt) - Date.parse(first.data.startsAt)) / HOUR_MS).toBe(hours);
     expect(space.open()).toEqual(space.accepted());
-    if (zone !== 'Australia/Lord_Howe') expect(space.open()).not.toContain(next);
-    expect(space.open()).toEqual(expect.arrayContaining(later));
+    expect(space.open().slice(0, 2)).toEqual(next);
   });
 
   test('the end is given as the clock shows it, and endHour as the specification has it', () => {
     const first = dayOf(spaceIn(SPRING[0], { durationHours: 1.5 }), SPRING[1]).request(1);
     expect(first?.data).toMatchObject({ endHour: 3, freeFrom: 3.5, endsAt: '2027-03-28T01:30:00.000Z' });
-  });
-
-  test('on Lord Howe Island, where half an hour is skipped, an event of 1.5 hours has 1.5 hours', () => {
-    const space = dayOf(spaceIn('Australia/Lord_Howe', { durationHours: 1.5 }), day('2027-10-03'));
-    // From 1:00 to 2:00, then from 2:30 to 3:00.
-    expect(space.request(1)?.data).toMatchObject({ freeFrom: 3, endsAt: '2027-10-02T16:00:00.000Z' });
-    expect(space.open()).toEqual(expect.arrayContaining([3, 4]));
-    expect(space.open()).not.toContain(2);
   });
 
   test('a gap of an hour is an hour', () => {
@@ -268,7 +277,8 @@ const existsBy = ({ zone, date }: { readonly zone: string; readonly date: PlainD
 
 type Held = { readonly from: number; readonly until: number; readonly what: 'Booking' | 'OwnEvent' | 'Closure' };
 
-const CASES = Number(process.env.CLOCK_CHANGE_CASES ?? 250);
+const { CLOCK_CHANGE_CASES = '250', CLOCK_CHANGE_SEED } = process.env;
+const CASES = Number(CLOCK_CHANGE_CASES);
 
 test(`around every change of a clock, what is accepted never overlaps, has its full length, and is what availability shows (${CASES} cases)`, () => {
   expect(new Set(CHANGES.map(({ zone }) => zone)).size).toBeGreaterThan(50);
@@ -311,12 +321,8 @@ test(`around every change of a clock, what is accepted never overlaps, has its f
       const held = new Map<string, Held>();
       const touches = (a: Omit<Held, 'what'>, b: Omit<Held, 'what'>, gap: number) =>
         a.from < b.until + gap && b.from < a.until + gap;
-      const gapBetween = (a: Held['what'], b: Held['what']) =>
-        a !== b && (a === 'Closure' || b === 'Closure')
-          ? 0
-          : a === 'Booking' || b === 'Booking'
-            ? gapHours * HOUR_MS
-            : 0;
+      const gapBetween = (...both: readonly Held['what'][]) =>
+        both.includes('Booking') && !both.includes('Closure') ? gapHours * HOUR_MS : 0;
       const isFree = (wanted: Held) =>
         [...held.values()].every((other) => !touches(wanted, other, gapBetween(wanted.what, other.what)));
       const tested = dayOf(space, date);
@@ -363,6 +369,6 @@ test(`around every change of a clock, what is accepted never overlaps, has its f
       expect(tested.accepted()).toEqual(expected);
       expect(tested.open()).toEqual(expected);
     }),
-    { numRuns: CASES },
+    { numRuns: CASES, ...(CLOCK_CHANGE_SEED && { seed: Number(CLOCK_CHANGE_SEED) }) },
   );
 });

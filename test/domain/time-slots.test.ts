@@ -226,7 +226,9 @@ describe('why an hour is closed', () => {
           return index === 0 ? [event, approved(event)] : [event];
         });
         const closed = shut.map(({ kind, start, hours: length }) => ({
-          ...{ kind, start, until: Math.min(24, start + length) },
+          kind,
+          start,
+          until: Math.min(24, start + length),
         }));
         const closures = closed.map((interval, index) =>
           timeClosed({ closureId: closureId(`c${index}`), ...interval }),
