@@ -2,12 +2,12 @@ import type {
   BookingApproved,
   BookingCancelled,
   BookingRequested,
-  ClosureKind,
   TimeClosed,
   TimeReopened,
 } from '../src/domain/events.ts';
+import type { ClosedHours } from '../src/domain/held-times.ts';
 import type { BookingId, ClosureId, PlainDate, SpaceId } from '../src/domain/ids.ts';
-import type { Interval, TakenHours } from '../src/domain/time-slots.ts';
+import type { TakenHours } from '../src/domain/time-slots.ts';
 import { projection } from './projection.ts';
 
 export type AvailabilityDocument = {
@@ -16,7 +16,7 @@ export type AvailabilityDocument = {
   /** Hours held by Pending and Approved bookings. */
   readonly taken: readonly (TakenHours & { readonly bookingId: BookingId })[];
   /** Hours that the community has closed, or keeps for an event of its own. Without titles, which brands do not see. */
-  readonly closed: readonly (Interval & { readonly closureId: ClosureId; readonly kind: ClosureKind })[];
+  readonly closed: readonly (ClosedHours & { readonly closureId: ClosureId })[];
 };
 
 export const availabilityKey = (spaceId: number, date: string): string => `${spaceId}:${date}`;
@@ -30,17 +30,23 @@ const dayOf = (document: AvailabilityDocument | undefined, { data: { spaceId, da
 /** Which hours of a space are taken on a date, by whom, and how firmly, and which are closed. Without a document the whole day is open. */
 export const availability = projection<AvailabilityDocument, Holding>({
   name: 'availability',
-  version: 4,
+  version: 5,
   indexes: [],
   key: (event) => availabilityKey(event.data.spaceId, event.data.date),
   on: {
     BookingRequested(document, event) {
-      const { bookingId, brandId, startHour, freeFrom } = event.data;
+      const { bookingId, brandId, timeZone, startHour, durationHours, usageHours } = event.data;
       const day = dayOf(document, event);
-      return {
-        ...day,
-        taken: [...day.taken, { bookingId, brandId, status: 'Pending', start: startHour, until: freeFrom }],
+      const hours = {
+        bookingId,
+        brandId,
+        status: 'Pending' as const,
+        timeZone,
+        startHour,
+        durationHours,
+        ...(usageHours !== undefined && { usageHours }),
       };
+      return { ...day, taken: [...day.taken, hours] };
     },
     BookingApproved: (document, { data }) =>
       document && {

@@ -1,12 +1,26 @@
 import { type Community, evolveCommunity } from '../src/domain/community.ts';
 import type { CommunityEvent } from '../src/domain/events.ts';
+import type { Timestamp } from '../src/domain/ids.ts';
 import { projection } from './projection.ts';
 
+export type CommunityDocument = Community & {
+  /** When its zone was changed last, which moved its closed times and own events. */
+  readonly zoneChangedAt?: Timestamp;
+};
+
 /** Every community with its name and time zone. */
-export const communities = projection<Community, CommunityEvent>({
+export const communities = projection<CommunityDocument, CommunityEvent>({
   name: 'communities',
-  version: 3,
+  version: 4,
   indexes: [{ fields: ['communityId'] }],
   key: (event) => String(event.data.communityId),
-  on: { CommunityAdded: evolveCommunity, CommunityChanged: evolveCommunity },
+  on: {
+    CommunityAdded: evolveCommunity,
+    CommunityChanged(community, event) {
+      const next = evolveCommunity(community, event);
+      return next === undefined || event.data.timeZone === undefined
+        ? next
+        : { ...next, zoneChangedAt: event.metadata.at };
+    },
+  },
 });

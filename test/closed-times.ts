@@ -1,8 +1,9 @@
 import { closure as closureAggregate, spaceDay } from '../src/commands/aggregates.ts';
+import { wallDay } from '../src/domain/calendar.ts';
 import { type Closure, spaceDatesOf } from '../src/domain/closure.ts';
 import type { ClosureEvent, SpaceDayEvent } from '../src/domain/events.ts';
+import { bookedTime, closedTime, heldTimes, type Interval, overlaps } from '../src/domain/held-times.ts';
 import { heldHours, type SpaceDay } from '../src/domain/space-day.ts';
-import { overlaps } from '../src/domain/time-slots.ts';
 import { upcast } from '../src/domain/upcast.ts';
 import type { EventStore } from '../src/event-store/event-store.ts';
 
@@ -44,19 +45,23 @@ export async function checkClosedTimes(events: Pick<EventStore, 'readAll'>): Pro
 }
 
 function whyWrong(day: SpaceDay, event: SpaceDayEvent): string | undefined {
-  const { taken, closed } = heldHours(day);
-  const areHeld = (wanted: { readonly start: number; readonly until: number }) =>
-    [...taken, ...closed].some((held) => overlaps(held, wanted));
+  // Closed times have no zone of their own. On days without a change of the clocks, any does.
+  const date = wallDay(event.data.date, event.type === 'BookingRequested' ? event.data.timeZone : zoneOf(day));
+  const { taken, closed, ownEvents } = heldTimes(date, heldHours(day));
+  const areHeld = (wanted: Interval) => [...taken, ...closed, ...ownEvents].some((held) => overlaps(held, wanted));
   switch (event.type) {
     case 'BookingRequested':
-      return areHeld({ start: event.data.startHour, until: event.data.freeFrom }) ? 'of held hours' : undefined;
+      return areHeld(bookedTime(date, event.data)) ? 'of held hours' : undefined;
     case 'TimeClosed':
       if (day.closed.has(event.data.closureId)) return 'twice';
       if (day.reopened.has(event.data.closureId)) return 'after its end';
-      return event.data.kind === 'OwnEvent' && areHeld(event.data) ? 'of held hours' : undefined;
+      return event.data.kind === 'OwnEvent' && areHeld(closedTime(date, event.data)) ? 'of held hours' : undefined;
     case 'TimeReopened':
       return day.reopened.has(event.data.closureId) ? 'twice' : undefined;
     default:
       return undefined;
   }
 }
+
+/** The zone of the bookings of a day, or any if there are none. */
+const zoneOf = (day: SpaceDay): string => heldHours(day).taken[0]?.timeZone ?? 'UTC';

@@ -98,9 +98,9 @@ const BUSY = 'Busy';
 /** What every feed shows: no name, no title, no place, no address of a page. */
 function busy(entry: FeedEntry): CalendarEvent {
   if (entry.kind === 'Booking') return busyBooking(entry.booking);
-  const { start, end, closure, date } = entry;
+  const { start, end, closure, changedAt, date } = entry;
   const uid = uidOf(`closure-${closure.closureId}-${date}`);
-  return { start, end, summary: BUSY, uid, changedAt: closure.addedAt, isTentative: false };
+  return { start, end, summary: BUSY, uid, changedAt, isTentative: false };
 }
 
 /** The same with names, titles and a link. */

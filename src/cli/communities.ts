@@ -23,7 +23,7 @@ export function communityCommands(venue: Command): void {
   subcommand(
     community,
     'change',
-    'change the name or the time zone of a community; bookings keep their date and hour, by the new clock',
+    'change the name or the time zone of a community; the zone only while it has no open bookings',
     'community change 1 --name "Harbour Lofts West" --time-zone Europe/London',
   )
     .argument('<id>', 'id of the community', wholeNumber)

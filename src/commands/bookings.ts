@@ -16,7 +16,6 @@ import { subjectOf, withTexts } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
 import {
   approveBooking,
-  byClockOf,
   type CancelBooking,
   cancelBooking,
   completeBooking,
@@ -78,10 +77,9 @@ export function createBookingCommands(deps: {
   ): Outcome {
     const stored = await readModels.collection(bookings).get(String(id));
     if (stored === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
-    const { spaceId, date, timeZone } = stored.document;
-    const zone = (await readModels.collection(spaces).get(String(spaceId)))?.document.timeZone ?? timeZone;
+    const { spaceId, date } = stored.document;
     const stream = streamOf.spaceDay(spaceId, date);
-    return handler.execute(stream, spaceDay, context, (day) => decide(byClockOf(day, zone), bookingId(id)));
+    return handler.execute(stream, spaceDay, context, (day) => decide(day, bookingId(id)));
   }
 
   /** Undefined if the request has no personal text, or will be refused. */

@@ -4,7 +4,7 @@ import type { DocumentStore, DocumentStoreOperations, Find } from '../document-s
 import { declareQuery } from '../document-store/queries.ts';
 import { accountKey, accountOfKey } from '../domain/account.ts';
 import { addBrand, type Brand } from '../domain/brand.ts';
-import { addCommunity, type Community, changeCommunity } from '../domain/community.ts';
+import { addCommunity, type Community, changeCommunity, type OpenBookings } from '../domain/community.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { CommunityChanged, CommunityFacts, SpaceEvent, SpaceTerms } from '../domain/events.ts';
 import { brandId, type CommunityId, communityId, type SpaceId, spaceId } from '../domain/ids.ts';
@@ -25,6 +25,7 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { brand, community, space } from './aggregates.ts';
 import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
+import { openBookingsOf } from './open-bookings.ts';
 import type { Sequence } from './sequence.ts';
 
 type SpaceOutcome = Promise<Accepted<Space | undefined, SpaceEvent> | Refusal>;
@@ -44,6 +45,7 @@ export type CatalogueCommands = {
   ): Promise<Community | Refusal>;
   /**
    * Changes the name or the zone of a community, and the zone of its spaces. Repeating it finishes what a process that died had begun.
+   * Refuses another zone while bookings are open (`ValidationError`).
    * @param command `seen`: what the saved page showed; refused if it has changed since
    */
   changeCommunity(
@@ -54,6 +56,8 @@ export type CatalogueCommands = {
     },
     context: CommandContext,
   ): Promise<Accepted<Community | undefined, CommunityChanged> | Refusal>;
+  /** What keeps the zone of a community from being changed, if anything does. */
+  openBookings(communityId: CommunityId): Promise<OpenBookings | undefined>;
   addBrand(command: { readonly name: string }, context: CommandContext): Promise<Brand | Refusal>;
   addSpace(command: SpaceTerms & { readonly communityId: number }, context: CommandContext): Promise<SpaceId | Refusal>;
   /**
@@ -109,8 +113,9 @@ export async function createCatalogueCommands(deps: {
     },
 
     async changeCommunity({ communityId: id, ...change }, context) {
+      const open = change.facts.timeZone === undefined ? undefined : await openBookingsOf(communityId(id), readModels);
       const outcome = await handler.execute(streamOf.community(id), community, context, (state) =>
-        changeCommunity(state, { ...change, communityId: communityId(id) }),
+        changeCommunity(state, { ...change, communityId: communityId(id) }, open),
       );
       if (isRefusal(outcome) || outcome.state === undefined) return outcome;
       const { timeZone } = outcome.state;
@@ -123,6 +128,8 @@ export async function createCatalogueCommands(deps: {
       await Promise.all(moved);
       return outcome;
     },
+
+    openBookings: (id) => openBookingsOf(id, readModels),
 
     async addBrand(command, context) {
       const added = { ...command, brandId: brandId(await ids.brands.next()) };

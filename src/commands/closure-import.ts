@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { CsvError, parse } from 'csv-parse';
 import { spaces } from '../../projections/spaces.ts';
-import { isPlainDate } from '../domain/calendar.ts';
+import { isPlainDate, wallDay } from '../domain/calendar.ts';
 import { cutText } from '../domain/cut-text.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { closedTime, type Interval, overlaps } from '../domain/held-times.ts';
 import { type ClosureId, type CommunityId, closureId } from '../domain/ids.ts';
 import { MAX_SPACE_DAYS } from '../domain/limits.ts';
 import type { Space } from '../domain/space.ts';
-import { overlaps } from '../domain/time-slots.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { FORMULA } from '../runtime/csv.ts';
 import { inPages } from '../runtime/in-pages.ts';
@@ -34,6 +34,7 @@ type Planned = Pick<
   readonly line: number;
   readonly spaceId: number;
   readonly importKey: string;
+  readonly time: Interval;
 };
 
 /** What became of a file, or would in a dry run. */
@@ -65,7 +66,7 @@ export function createClosureImport({
 }): ClosureImport {
   /** Adds the own event of a line. What was left out before is tried again under another id, because its day refuses the former one. */
   async function take(
-    { line: _, spaceId: __, ...wanted }: Planned,
+    { line: _, spaceId: __, time: ___, ...wanted }: Planned,
     isDryRun: boolean,
     context: CommandContext,
   ): Promise<'there' | 'added' | Refusal> {
@@ -166,7 +167,7 @@ async function planOf(lines: readonly Line[], spaces: readonly Space[], communit
       continue;
     }
     const onDay = byDay.getOrInsertComputed(`${wanted.spaceId} ${wanted.from}`, () => []);
-    const before = onDay.find((other) => overlaps(other, wanted));
+    const before = onDay.find((other) => overlaps(other.time, wanted.time));
     if (before !== undefined) {
       skipped.push({ line: line.line, reason: `The hours overlap those of line ${before.line}.` });
       continue;
@@ -204,6 +205,7 @@ function ownEventOf({ line, cells }: Line, spaces: readonly Space[], community: 
   return {
     ...{ line, spaceId: only.spaceId, spaceIds: [only.spaceId], communityId: community, kind: 'OwnEvent', importKey },
     ...{ from: date, to: date, start: from, until, title },
+    time: closedTime(wallDay(date, only.timeZone), { start: from, until }),
   };
 }
 

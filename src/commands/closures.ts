@@ -2,8 +2,8 @@ import { randomUUIDv7 } from 'node:crypto';
 import { closures } from '../../projections/closures.ts';
 import { communities } from '../../projections/communities.ts';
 import { spaces } from '../../projections/spaces.ts';
-import { localDate } from '../domain/calendar.ts';
-import { closeOrLeaveOut, closeTime, type Holder, holderOf, notFree, reopenTime } from '../domain/closed-time.ts';
+import { localDate, wallDay } from '../domain/calendar.ts';
+import { closeOrLeaveOut, closeTime, notFree, type Obstacle, obstacleTo, reopenTime } from '../domain/closed-time.ts';
 import {
   type AddClosure,
   addClosure,
@@ -16,9 +16,10 @@ import {
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { ClosureAdded, TimeClosed } from '../domain/events.ts';
-import { type BookingId, type ClosureId, type CommunityId, closureId, spaceId } from '../domain/ids.ts';
+import { bookedTime, closedTime, overlaps } from '../domain/held-times.ts';
+import { type BookingId, type ClosureId, type CommunityId, closureId, type SpaceId, spaceId } from '../domain/ids.ts';
+import type { Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
-import { overlaps } from '../domain/time-slots.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -89,10 +90,22 @@ export function createClosureCommands(deps: {
   const { handler, readModels, personalData, clock } = deps;
 
   /** Why a day is left out, with the title of what holds its hours. */
-  async function reasonOf(data: TimeClosed['data'], holder: Holder | undefined): Promise<string> {
-    if (holder === undefined) return 'The hours were not free.';
-    const [other] = 'closed' in holder ? await personalData.openClosures([holder.closed]) : [];
-    return notFree(data, holder, other?.title).details;
+  async function reasonOf(data: TimeClosed['data'], obstacle: Obstacle | undefined, of: Space): Promise<string> {
+    if (obstacle === undefined) return 'The hours were not free.';
+    const closed = obstacle !== 'Skipped' && 'closed' in obstacle ? [obstacle.closed] : [];
+    const [other] = await personalData.openClosures(closed);
+    return notFree(data, obstacle, of, other?.title).details;
+  }
+
+  /** Finds the spaces with these ids. */
+  async function spacesWith(ids: readonly SpaceId[]): Promise<(id: SpaceId) => Space> {
+    const stored = await readModels.collection(spaces).getMany(ids.map(String));
+    const byId = new Map(stored.map(({ document }) => [document.spaceId, document]));
+    return (id) => {
+      const space = byId.get(id);
+      if (space === undefined) throw new Error(`Space ${id} has a closed time and is not in the read model`);
+      return space;
+    };
   }
 
   /** The spaces that a command names, or all. */
@@ -118,21 +131,24 @@ export function createClosureCommands(deps: {
   }
 
   async function closeDays(of: Closure, context: CommandContext, progress?: Progress) {
+    const spaceOf = await spacesWith(of.spaceIds);
     return onEachDay(
       of,
       async (day) => {
         const data = timeClosedOn(of, day);
+        const space = spaceOf(day.spaceId);
         const stream = streamOf.spaceDay(day.spaceId, day.date);
-        let holder: Holder | undefined;
+        let obstacle: Obstacle | undefined;
         const outcome = await handler.execute(stream, spaceDay, context, (state) => {
-          holder = holderOf(state, data);
-          return closeOrLeaveOut(state, data);
+          obstacle = obstacleTo(data, state, space);
+          return closeOrLeaveOut(state, data, space);
         });
         // Left out before, or ended meanwhile.
         if (isRefusal(outcome) || !outcome.state.closed.has(of.closureId))
-          return { ...day, isClosed: false, bookings: [], reason: await reasonOf(data, holder) };
+          return { ...day, isClosed: false, bookings: [], reason: await reasonOf(data, obstacle, space) };
+        const wall = wallDay(day.date, space.timeZone);
         const bookings = Array.from(outcome.state.open.values(), ({ request }) => request).filter((request) =>
-          overlaps({ start: request.startHour, until: request.freeFrom }, data),
+          overlaps(bookedTime(wall, request), closedTime(wall, data)),
         );
         return { ...day, isClosed: true, reason: '', bookings: bookings.map(({ bookingId }) => bookingId) };
       },
@@ -168,10 +184,11 @@ export function createClosureCommands(deps: {
     const [day, ...more] = spaceDatesOf(data);
     if (data.kind !== 'OwnEvent' || day === undefined || more.length > 0) return undefined;
     const state = await handler.load(streamOf.spaceDay(day.spaceId, day.date), spaceDay);
+    const space = (await spacesWith([day.spaceId]))(day.spaceId);
     const wanted = timeClosedOn(data, day);
-    const decision = closeTime(state, wanted);
+    const decision = closeTime(state, wanted, space);
     if (!isRefusal(decision) || decision.refused !== 'SlotUnavailable') return undefined;
-    return refuse('SlotUnavailable', await reasonOf(wanted, holderOf(state, wanted)));
+    return refuse('SlotUnavailable', await reasonOf(wanted, obstacleTo(wanted, state, space), space));
   }
 
   /** What to add, or why it is refused before anything is appended. */

@@ -1,3 +1,4 @@
+import { maxOf } from './extremes.ts';
 import type { PlainDate, Timestamp } from './ids.ts';
 
 /** Dates and hours of a community are wall-clock times in its IANA zone (docs/decisions/time.md). */
@@ -79,6 +80,16 @@ export type WallDay = {
   readonly zone: string;
   readonly start: number;
   readonly end: number;
+  /** Between the changes of the clocks, if there are any. On other days every hour occurs once, and no part is needed. */
+  readonly parts: readonly DayPart[] | undefined;
+};
+
+/** A part of a day without a change of the clocks. */
+type DayPart = {
+  readonly start: number;
+  readonly end: number;
+  /** What the clocks show at its start; may be fractional. */
+  readonly hour: number;
 };
 
 /**
@@ -97,10 +108,21 @@ export function wallDay(date: PlainDate, zone: string): WallDay {
   const plain = Temporal.PlainDate.from(date);
   const start = plain.toZonedDateTime(zone).epochMilliseconds;
   const end = plain.add({ days: 1 }).toZonedDateTime(zone).epochMilliseconds;
-  const day = { date, zone, start, end };
+  const day = { date, zone, start, end, parts: end - start === DAY_MS ? undefined : partsBetween(start, end, zone) };
   if (days.size >= CACHED_DAYS) days.clear();
   days.set(key, day);
   return day;
+}
+
+function partsBetween(start: number, end: number, zone: string): readonly DayPart[] {
+  const parts: DayPart[] = [];
+  for (let from = start; from < end; ) {
+    const clock = Temporal.Instant.fromEpochMilliseconds(from).toZonedDateTimeISO(zone);
+    const until = Math.min(end, clock.getTimeZoneTransition('next')?.epochMilliseconds ?? end);
+    parts.push({ start: from, end: until, hour: clock.hour + clock.minute / 60 + clock.second / 3600 });
+    from = until;
+  }
+  return parts;
 }
 
 /** The date in `zone` at a moment (milliseconds since the epoch). */
@@ -136,37 +158,39 @@ export const localTime = (milliseconds: number, zone: string): string =>
     .toString({ smallestUnit: 'millisecond', timeZoneName: 'never' });
 
 /**
- * The moment (milliseconds since the epoch) at which the clock shows `hour` on a day. `hour` may be fractional, and may be
- * 24. An hour that occurs twice means the first; a skipped one gives the moment the clock jumps to
- * (docs/decisions/time.md).
+ * The first moment (milliseconds since the epoch) at which the clock shows `hour` on a day, or a later hour. So an hour that occurs twice
+ * means the first, and one that is skipped the moment at which it is (docs/decisions/time.md). `hour` may be fractional, and may be 24.
  */
-export function momentOn(day: WallDay, hour: number): number {
-  if (hasEveryHourOnce(day)) return day.start + Math.round(hour * HOUR_MS);
-  const time = Temporal.PlainDate.from(day.date)
-    .toPlainDateTime()
-    .add({ minutes: Math.round(hour * 60) });
-  return time.toZonedDateTime(day.zone).epochMilliseconds;
+export function momentOn({ start, end, parts }: WallDay, hour: number): number {
+  if (parts === undefined) return start + Math.round(hour * HOUR_MS);
+  const part = parts.find((each) => hour < hourAtEnd(each));
+  return part === undefined ? end : part.start + Math.max(0, Math.round((hour - part.hour) * HOUR_MS));
+}
+
+const hourAtEnd = ({ start, end, hour }: DayPart): number => hour + (end - start) / HOUR_MS;
+
+/**
+ * The hour from which on every hour of a day is after a moment: the one that the clock shows, or, while it shows hours for the second time,
+ * the one at which it was set back.
+ */
+export function hourFrom({ start, parts }: WallDay, moment: number): number {
+  if (parts === undefined) return (moment - start) / HOUR_MS;
+  const begun = parts.filter((part) => part.start <= moment);
+  return maxOf(begun.map((part) => Math.min(hourAtEnd(part), part.hour + (moment - part.start) / HOUR_MS)));
 }
 
 /** How many hours of a day have begun at a moment (milliseconds since the epoch): 0 to 24. */
 export function hoursBegun(day: WallDay, now: number): number {
   if (now < day.start) return 0;
-  if (hasEveryHourOnce(day)) return Math.min(24, Math.floor((now - day.start) / HOUR_MS) + 1);
+  if (day.parts === undefined) return Math.min(24, Math.floor((now - day.start) / HOUR_MS) + 1);
   let hour = 0;
   while (hour < 24 && momentOn(day, hour) <= now) hour += 1;
   return hour;
 }
 
-/** False for an hour that the clocks skip when they change, or a part of it: Lord Howe Island goes from 02:00 to 02:30. */
-export function hourExistsOn(day: WallDay, hour: number): boolean {
-  if (hasEveryHourOnce(day)) return true;
-  const start = momentOn(day, hour);
-  const clock = Temporal.Instant.fromEpochMilliseconds(start).toZonedDateTimeISO(day.zone);
-  const begins = clock.hour + clock.minute / 60 === hour && clock.toPlainDate().toString() === day.date;
-  return begins && momentOn(day, hour + 1) - start >= HOUR_MS;
-}
-
-const hasEveryHourOnce = ({ start, end }: WallDay): boolean => end - start === 24 * HOUR_MS;
+/** False for an hour that does not begin on a day, because the clocks skip its beginning. */
+export const hourBeginsOn = ({ parts }: WallDay, hour: number): boolean =>
+  parts === undefined || parts.some((part) => part.hour <= hour && hour < hourAtEnd(part));
 
 /** The zones where a day begins first and ends last: today is between their dates everywhere. */
 export const FIRST_ZONE = 'Pacific/Kiritimati';

@@ -1,17 +1,34 @@
+import { wallDay } from './calendar.ts';
 import { type Decision, isRefusal, type Refusal, refuse } from './decision.ts';
 import type { BookingRequested, TimeClosed, TimeReopened } from './events.ts';
+import { bookedTime, type ClosedHours, closedTime, overlaps, widened } from './held-times.ts';
 import { hoursBetween } from './hours.ts';
+import type { PlainDate } from './ids.ts';
+import type { Space } from './space.ts';
 import type { SpaceDay } from './space-day.ts';
-import { type Interval, overlaps } from './time-slots.ts';
 
-/** What holds hours of a day. */
-export type Holder = { readonly booking: BookingRequested['data'] } | { readonly closed: TimeClosed['data'] };
+/** What keeps an own event from its hours: a booking, a closed time, another own event, or that the clocks skip them. */
+export type Obstacle =
+  | { readonly booking: BookingRequested['data'] }
+  | { readonly closed: TimeClosed['data'] }
+  | 'Skipped';
 
-/** The booking, closed time or own event that holds some of these hours. */
-export function holderOf({ open, closed }: SpaceDay, hours: Interval): Holder | undefined {
+/** The terms of a space that its own events follow. */
+type Terms = Pick<Space, 'timeZone' | 'gapHours'>;
+
+/** The first obstacle to an own event on its day. */
+export function obstacleTo(
+  ownEvent: ClosedHours & { readonly date: PlainDate },
+  { open, closed }: SpaceDay,
+  { timeZone, gapHours = 0 }: Terms,
+): Obstacle | undefined {
+  const day = wallDay(ownEvent.date, timeZone);
+  const wanted = closedTime(day, ownEvent);
+  if (wanted.from === wanted.until) return 'Skipped';
+  const withGaps = widened(wanted, gapHours);
   for (const { request } of open.values())
-    if (overlaps({ start: request.startHour, until: request.freeFrom }, hours)) return { booking: request };
-  for (const other of closed.values()) if (overlaps(other, hours)) return { closed: other };
+    if (overlaps(bookedTime(day, request), withGaps)) return { booking: request };
+  for (const other of closed.values()) if (overlaps(closedTime(day, other), wanted)) return { closed: other };
   return undefined;
 }
 
@@ -20,33 +37,40 @@ export function holderOf({ open, closed }: SpaceDay, hours: Interval): Holder | 
  * @param title of the closed time or own event that holds the hours, if it is known
  */
 export function notFree(
-  { date, ...hours }: Interval & { readonly date: string },
-  holder: Holder,
+  { date, start, until }: Pick<TimeClosed['data'], 'date' | 'start' | 'until'>,
+  obstacle: Obstacle,
+  { gapHours = 0 }: Terms,
   title?: string,
 ): Refusal {
-  const is = `${hoursBetween(hours.start, hours.until)} on ${date} is not free`;
-  if ('booking' in holder) {
-    const { bookingId, brandName, startHour, freeFrom } = holder.booking;
+  const hours = `${hoursBetween(start, until)} on ${date}`;
+  if (obstacle === 'Skipped') return refuse('SlotUnavailable', `${hours} does not exist: the clocks skip it.`);
+  if ('booking' in obstacle) {
+    const { bookingId, brandName, startHour, freeFrom } = obstacle.booking;
+    const gap = gapHours > 0 ? `, with ${gapHours} hours to keep free around it` : '';
     return refuse(
       'SlotUnavailable',
-      `${is}: booking #${bookingId} of ${brandName}, ${hoursBetween(startHour, freeFrom)}.`,
+      `${hours} is not free: booking #${bookingId} of ${brandName}, ${hoursBetween(startHour, freeFrom)}${gap}.`,
     );
   }
-  const { kind, start, until } = holder.closed;
+  const { kind, ...other } = obstacle.closed;
   const what = kind === 'OwnEvent' ? 'another own event' : 'a closed time';
-  return refuse('SlotUnavailable', `${is}: ${what}${title ? `, “${title}”` : ''}, ${hoursBetween(start, until)}.`);
+  return refuse(
+    'SlotUnavailable',
+    `${hours} is not free: ${what}${title ? `, “${title}”` : ''}, ${hoursBetween(other.start, other.until)}.`,
+  );
 }
 
 /**
- * Closes hours of a day for a closure. Bookings that are there stay. An own event needs free hours (`SlotUnavailable`). No event if
- * the closure closes the day already. A closure that has ended on this day never closes it again, however late its process is.
+ * Closes hours of a day for a closure. Bookings that are there stay. An own event needs free hours, and the gap of the space between it and
+ * bookings (`SlotUnavailable`). No event if the closure closes the day already. A closure that has ended on this day never closes it again,
+ * however late its process is.
  */
-export function closeTime(day: SpaceDay, command: TimeClosed['data']): Decision<TimeClosed> {
+export function closeTime(day: SpaceDay, command: TimeClosed['data'], terms: Terms): Decision<TimeClosed> {
   const { closureId, kind } = command;
   if (day.reopened.has(closureId)) return refuse('ResourceNotFound', `Closed time ${closureId} has ended.`);
   if (day.closed.has(closureId)) return [];
-  const holder = kind === 'OwnEvent' ? holderOf(day, command) : undefined;
-  if (holder !== undefined) return notFree(command, holder);
+  const obstacle = kind === 'OwnEvent' ? obstacleTo(command, day, terms) : undefined;
+  if (obstacle !== undefined) return notFree(command, obstacle, terms);
   return [{ type: 'TimeClosed', data: command }];
 }
 
@@ -54,8 +78,12 @@ export function closeTime(day: SpaceDay, command: TimeClosed['data']): Decision<
  * Closes hours of a day, or, for an own event on hours that are not free, leaves the day out for good: a `TimeReopened`. So each day of a
  * closure has an event of it once the closure is complete, and a booking that is cancelled later changes nothing.
  */
-export function closeOrLeaveOut(day: SpaceDay, command: TimeClosed['data']): Decision<TimeClosed | TimeReopened> {
-  const decision = closeTime(day, command);
+export function closeOrLeaveOut(
+  day: SpaceDay,
+  command: TimeClosed['data'],
+  terms: Terms,
+): Decision<TimeClosed | TimeReopened> {
+  const decision = closeTime(day, command, terms);
   if (!isRefusal(decision) || decision.refused !== 'SlotUnavailable') return decision;
   const { spaceId, communityId, date, closureId } = command;
   return [{ type: 'TimeReopened', data: { spaceId, communityId, date, closureId } }];

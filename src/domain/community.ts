@@ -2,10 +2,13 @@ import { canonicalZone, isTimeZone } from './calendar.ts';
 import { type Decision, type Refusal, refuse, refuseFor } from './decision.ts';
 import { defined } from './defined.ts';
 import type { CommunityAdded, CommunityChanged, CommunityEvent, CommunityFacts } from './events.ts';
-import type { CommunityId } from './ids.ts';
+import type { CommunityId, PlainDate } from './ids.ts';
 import { NAME, wrongText } from './limits.ts';
 
 export type Community = CommunityAdded['data'];
+
+/** The Pending and Approved bookings of a community. */
+export type OpenBookings = { readonly count: number; readonly lastDate: PlainDate };
 
 export function evolveCommunity(community: Community | undefined, event: CommunityEvent): Community | undefined {
   if (event.type === 'CommunityAdded') return event.data;
@@ -19,7 +22,8 @@ export function addCommunity(existing: Community | undefined, command: Community
 }
 
 /**
- * Changes the name or the zone. No event if nothing differs. Bookings keep their date and hour, by the new clock.
+ * Changes the name or the zone. No event if nothing differs. Open bookings keep the zone from being changed: their times were promised.
+ * Closed times and own events keep their dates and hours, by the new clock.
  *
  * A page that saves both sends those that it showed (`seen`). If one has changed since, the command is refused, because it would undo a
  * change that the user has not seen.
@@ -31,6 +35,7 @@ export function changeCommunity(
     readonly facts: Partial<CommunityFacts>;
     readonly seen?: CommunityFacts;
   },
+  open: OpenBookings | undefined,
 ): Decision<CommunityChanged> {
   const { communityId, facts, seen } = command;
   if (community === undefined) return refuse('ResourceNotFound', `There is no community ${communityId}.`);
@@ -45,6 +50,11 @@ export function changeCommunity(
   if (changed.name === undefined && changed.timeZone === undefined) return [];
   if (seen !== undefined && (seen.name !== community.name || seen.timeZone !== community.timeZone))
     return refuse('ValidationError', `Community ${communityId} was changed meanwhile. Look again.`);
+  if (changed.timeZone !== undefined && open !== undefined)
+    return refuse(
+      'ValidationError',
+      `timeZone cannot be changed while requests and bookings are open: ${open.count}, the last on ${open.lastDate}.`,
+    );
   return [{ type: 'CommunityChanged', data: { ...defined(changed), communityId } }];
 }
 

@@ -1,5 +1,7 @@
-import { weekdayIndex } from './calendar.ts';
-import type { DayHours } from './events.ts';
+import { endOf } from './booking-moments.ts';
+import { momentOn, wallDay, weekdayIndex } from './calendar.ts';
+import type { BookingTerms, DayHours } from './events.ts';
+import { type ClosedHours, closedTime } from './held-times.ts';
 import type { PlainDate } from './ids.ts';
 import type { Space } from './space.ts';
 
@@ -30,19 +32,24 @@ export const isInside = ({ windowStart, windowEnd }: DayHours, hour: number): bo
   hour >= windowStart && hour < windowEnd;
 
 /** Whether a booking keeps to the hours of its day. */
-export const isWithinHours = (
+export function isWithinHours(
   terms: DayTerms,
-  { startHour, freeFrom }: { readonly startHour: number; readonly freeFrom: number },
-): boolean => terms.isClosedDay !== true && isInside(terms, startHour) && freeFrom <= terms.windowEnd;
+  booking: Pick<BookingTerms, 'date' | 'timeZone' | 'startHour' | 'durationHours' | 'usageHours'>,
+): boolean {
+  if (terms.isClosedDay || !isInside(terms, booking.startHour)) return false;
+  return endOf(booking) <= momentOn(wallDay(booking.date, booking.timeZone), terms.windowEnd);
+}
 
-/** Whether closed times leave some hours of a day open. */
+/** Whether closed times leave some time of a day open. */
 export function isOpenDay(
-  { isClosedDay, windowStart, windowEnd }: DayTerms,
-  closed: readonly { readonly start: number; readonly until: number }[],
+  { isClosedDay, windowStart, windowEnd, timeZone }: DayTerms,
+  date: PlainDate,
+  closed: readonly Pick<ClosedHours, 'start' | 'until'>[],
 ): boolean {
   if (isClosedDay) return false;
-  let from = windowStart;
-  for (const { start, until } of closed.toSorted((a, b) => a.start - b.start))
-    if (start <= from) from = Math.max(from, until);
-  return from < windowEnd;
+  const day = wallDay(date, timeZone);
+  let open = momentOn(day, windowStart);
+  for (const { from, until } of closed.map((hours) => closedTime(day, hours)).toSorted((a, b) => a.from - b.from))
+    if (from <= open) open = Math.max(open, until);
+  return open < momentOn(day, windowEnd);
 }

@@ -1,7 +1,7 @@
 import { AppendOnlyMap } from './append-only-map.ts';
 import { type BookingDetails, detailsOf, fingerprintOf, REPEATED_DETAILS, wrongDetails } from './booking-details.ts';
 import { cancellableUntil, endOf, expiryOf, startOf } from './booking-moments.ts';
-import { localDate, momentOn, toTimestamp, wallDay, weekdayOf } from './calendar.ts';
+import { localDate, toTimestamp, wallDay, weekdayOf } from './calendar.ts';
 import { termsOn } from './day-terms.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
@@ -25,11 +25,11 @@ import type { Space } from './space.ts';
 import {
   type Closed,
   endHourOf,
-  type HeldHours,
+  freeFrom,
   horizonOf,
   noticeUntil,
   reducedUsage,
-  usageEnd,
+  useFrom,
   whyClosed,
 } from './time-slots.ts';
 
@@ -112,19 +112,6 @@ function afterAnswer(day: SpaceDay, event: Exclude<BookingEvent, BookingRequeste
   return { ...day, open, ended: day.ended.with(bookingId, after) };
 }
 
-/**
- * The day with its open bookings by the clock of this zone: that of the community may have changed since they were requested, and they keep
- * their hour.
- */
-export function byClockOf(day: SpaceDay, timeZone: string): SpaceDay {
-  if (Array.from(day.open.values()).every(({ request }) => request.timeZone === timeZone)) return day;
-  const open = Array.from(
-    day.open,
-    ([id, booking]) => [id, { ...booking, request: { ...booking.request, timeZone } }] as const,
-  );
-  return { ...day, open: new Map(open) };
-}
-
 const isOpen = ({ status }: BookingState): boolean => status === 'Pending' || status === 'Approved';
 
 /** The state that an event leaves a booking in. */
@@ -205,8 +192,7 @@ export function requestBooking(
   if (closed !== undefined) return closedRefusal(closed, space, details, context.now);
 
   const terms = termsOn(space, date);
-  const until = usageEnd(terms, startHour);
-  const startsAt = momentOn(wall, startHour);
+  const use = useFrom(terms, wall, startHour);
   return [
     {
       type: 'BookingRequested',
@@ -219,14 +205,14 @@ export function requestBooking(
         brandName: brand.name,
         endHour: endHourOf(space, startHour),
         durationHours: space.durationHours,
-        usageHours: reducedUsage(terms, startHour),
+        usageHours: reducedUsage(terms, use),
         ...priceOf(terms.eventFee, context.serviceFeePercent),
         currency: context.currency,
         timeZone: space.timeZone,
-        freeFrom: until,
-        startsAt: toTimestamp(startsAt),
-        endsAt: toTimestamp(momentOn(wall, until)),
-        expiresAt: toTimestamp(Math.min(startsAt, context.now + space.answerHours * 3_600_000)),
+        freeFrom: freeFrom(terms, wall, use),
+        startsAt: toTimestamp(use.from),
+        endsAt: toTimestamp(use.until),
+        expiresAt: toTimestamp(Math.min(use.from, context.now + space.answerHours * 3_600_000)),
         cancelHours: space.cancelHours,
         idempotencyKey,
         fingerprint,
@@ -235,8 +221,8 @@ export function requestBooking(
   ];
 }
 
-export const heldHours = ({ open, closed }: SpaceDay): HeldHours => ({
-  taken: Array.from(open.values(), ({ request }) => ({ start: request.startHour, until: request.freeFrom })),
+export const heldHours = ({ open, closed }: SpaceDay) => ({
+  taken: [...open.values()].map(({ request }) => request),
   closed: [...closed.values()],
 });
 
@@ -272,14 +258,11 @@ function closedRefusal(closed: Closed, space: Space, { date, startHour }: Bookin
         `Events must be requested ${space.noticeHours} hours ahead: now, those that start after ${toTimestamp(noticeUntil(space, now))}.`,
       );
     case 'Closed':
-      return refuse('SlotUnavailable', `${startHour}:00 on ${date} overlaps hours that the community has closed.`);
-    case 'Taken':
-      return refuse(
-        'SlotUnavailable',
-        space.gapHours
-          ? `${startHour}:00 on ${date} overlaps another booking of this space, or the ${space.gapHours} hours to keep free around it.`
-          : `${startHour}:00 on ${date} overlaps another booking of this space.`,
-      );
+    case 'Taken': {
+      const what = closed.why === 'Closed' ? 'hours that the community has closed' : 'another booking of this space';
+      const gap = space.gapHours ? `, or the ${space.gapHours} hours to keep free around bookings` : '';
+      return refuse('SlotUnavailable', `${startHour}:00 on ${date} overlaps ${what}${gap}.`);
+    }
     default:
       return closed satisfies never;
   }

@@ -1,12 +1,29 @@
 import type { Account } from './account.ts';
-import { hourExistsOn, isDaysLater, isYearsLater, localDate, momentOn, type WallDay, wallDay } from './calendar.ts';
+import {
+  hourBeginsOn,
+  hourFrom,
+  isDaysLater,
+  isYearsLater,
+  localDate,
+  momentOn,
+  type WallDay,
+  wallDay,
+} from './calendar.ts';
 import { type DayTerms, isInside, termsOn } from './day-terms.ts';
+import {
+  type BookedHours,
+  type HeldHours,
+  type HeldTimes,
+  heldTimes,
+  type Interval,
+  overlaps,
+  widened,
+} from './held-times.ts';
 import type { BrandId, PlainDate } from './ids.ts';
 import { MAX_YEARS_AHEAD } from './limits.ts';
 import type { Space } from './space.ts';
 
-/** The hours a booking occupies: from `start` up to, not including, `until`, which may be fractional. */
-export type Interval = { readonly start: number; readonly until: number };
+const HOUR_MS = 3_600_000;
 
 /** One start hour of a space on a date (docs/guides/rest-api.md#resources). */
 export type TimeSlot = {
@@ -18,29 +35,33 @@ export type TimeSlot = {
   readonly usageHours?: number;
 };
 
-/** The hour at which an event that starts at `hour` stops using the space: after its duration, or when the window closes. */
-export const usageEnd = (space: Pick<Space, 'durationHours' | 'windowEnd'>, hour: number): number =>
-  Math.min(hour + space.durationHours, space.windowEnd);
-
 /** startHour + durationHours, rounded up to a whole hour, at most 23 (docs/decisions/bookings.md). */
 export const endHourOf = (space: Pick<Space, 'durationHours'>, startHour: number): number =>
   Math.min(23, Math.ceil(startHour + space.durationHours));
 
+/** When an event that starts at an hour would use the space: for its duration, or until the window closes. */
+export function useFrom(
+  { durationHours, windowEnd }: Pick<DayTerms, 'durationHours' | 'windowEnd'>,
+  day: WallDay,
+  hour: number,
+): Interval {
+  const from = momentOn(day, hour);
+  return { from, until: Math.min(from + durationHours * HOUR_MS, momentOn(day, windowEnd)) };
+}
+
+/** The hour from which the space is free after a use: if the clocks skip the end of the window, not the hour that they show then. */
+export const freeFrom = ({ windowEnd }: Pick<DayTerms, 'windowEnd'>, day: WallDay, { until }: Interval): number =>
+  Math.min(hourFrom(day, until), windowEnd);
+
 /** Hours left inside the window, or undefined if the whole event fits (docs/decisions/bookings.md). */
-export const reducedUsage = (space: Pick<Space, 'durationHours' | 'windowEnd'>, hour: number): number | undefined => {
-  const left = space.windowEnd - hour;
-  return left < space.durationHours ? left : undefined;
-};
-
-/** What holds the hours of a space on a day. */
-export type HeldHours<T extends Interval = Interval> = {
-  /** Pending and Approved bookings. */
-  readonly taken: readonly T[];
-  /** Closed times and the community's own events. */
-  readonly closed: readonly Interval[];
-};
-
-export const overlaps = (a: Interval, b: Interval): boolean => a.start < b.until && b.start < a.until;
+export function reducedUsage(
+  { durationHours }: Pick<DayTerms, 'durationHours'>,
+  { from, until }: Interval,
+): number | undefined {
+  const hours = (until - from) / HOUR_MS;
+  // The clocks may skip all hours from the start to the end of the window.
+  return hours > 0 && hours < durationHours ? hours : undefined;
+}
 
 const LABELS = Array.from(
   { length: 24 },
@@ -54,7 +75,7 @@ const hourLabel = (hour: number): string => LABELS[hour] ?? String(hour);
  * Why no event can start at an hour. `TooFar`: the date is further ahead than bookings are taken. `TooSoon`: the hour begins before the
  * notice of the space is over. `Skipped`: the clocks skip the hour on that day. `Closed`: the community has closed hours of the event.
  */
-export type Closed<T extends Interval = Interval> =
+export type Closed<T extends BookedHours = BookedHours> =
   | { readonly why: 'Inactive' }
   | { readonly why: 'TooFar' }
   | { readonly why: 'OutsideWindow' }
@@ -69,35 +90,47 @@ export type Closed<T extends Interval = Interval> =
  * Why no event can start at this hour; undefined if one can. The single rule behind open hours, booking decisions and explanations
  * (docs/decisions/bookings.md).
  */
-export const whyClosed = <T extends Interval>(
+export function whyClosed<T extends BookedHours>(
   space: Space,
   day: WallDay,
   hour: number,
   heldHours: HeldHours<T>,
   now: number,
-): Closed<T> | undefined => whyClosedBy(termsOn(space, day.date), day, hour, heldHours, now);
-
-function whyClosedBy<T extends Interval>(
-  terms: DayTerms,
-  day: WallDay,
-  hour: number,
-  { taken, closed }: HeldHours<T>,
-  now: number,
 ): Closed<T> | undefined {
+  const terms = termsOn(space, day.date);
+  return (
+    whyDayClosed(terms, day, now) ??
+    whyNoStart(terms, day, hour, now) ??
+    whatHolds(terms, useFrom(terms, day, hour), heldTimes(day, heldHours))
+  );
+}
+
+/** Why no event can start on a day, whatever holds its hours. */
+function whyDayClosed(terms: DayTerms, { date }: WallDay, now: number): Closed<never> | undefined {
   if (!terms.active) return { why: 'Inactive' };
-  if (isTooFar(terms, day.date, now)) return { why: 'TooFar' };
-  if (terms.isClosedDay || !isInside(terms, hour)) return { why: 'OutsideWindow' };
+  if (isTooFar(terms, date, now)) return { why: 'TooFar' };
+  return terms.isClosedDay ? { why: 'OutsideWindow' } : undefined;
+}
+
+/** Why no event can start at an hour, whatever holds it. */
+function whyNoStart(terms: DayTerms, day: WallDay, hour: number, now: number): Closed<never> | undefined {
+  if (!isInside(terms, hour)) return { why: 'OutsideWindow' };
   const start = momentOn(day, hour);
   if (start <= now) return { why: 'Past' };
-  if (!hourExistsOn(day, hour)) return { why: 'Skipped' };
-  if (start <= noticeUntil(terms, now)) return { why: 'TooSoon' };
-  if (closed.length === 0 && taken.length === 0) return undefined;
-  const use = { start: hour, until: usageEnd(terms, hour) };
-  if (closed.some((time) => overlaps(time, use))) return { why: 'Closed' };
-  const { gapHours = 0 } = terms;
-  const withGaps = { start: use.start - gapHours, until: use.until + gapHours };
-  const by = taken.filter((booking) => overlaps(booking, withGaps));
-  return by.length === 0 ? undefined : { why: 'Taken', by };
+  if (!hourBeginsOn(day, hour)) return { why: 'Skipped' };
+  return start <= noticeUntil(terms, now) ? { why: 'TooSoon' } : undefined;
+}
+
+function whatHolds<T extends BookedHours>(
+  { gapHours = 0 }: DayTerms,
+  use: Interval,
+  { taken, closed, ownEvents }: HeldTimes<T>,
+): Closed<T> | undefined {
+  const withGaps = widened(use, gapHours);
+  if (closed.some((time) => overlaps(time, use)) || ownEvents.some((time) => overlaps(time, withGaps)))
+    return { why: 'Closed' };
+  const by = taken.filter((time) => overlaps(time, withGaps));
+  return by.length === 0 ? undefined : { why: 'Taken', by: by.map(({ booking }) => booking) };
 }
 
 /** Whether a date is too far ahead to be booked, by the clock of the space. */
@@ -120,10 +153,10 @@ export const horizonOf = ({ horizonDays }: Pick<Space, 'horizonDays'>): string =
 
 /** The moment (milliseconds since the epoch) up to which events begin too soon to be requested now. */
 export const noticeUntil = ({ noticeHours = 0 }: Pick<Space, 'noticeHours'>, now: number): number =>
-  now + noticeHours * 3_600_000;
+  now + noticeHours * HOUR_MS;
 
 /** Hours that a booking holds, and its status. */
-export type TakenHours = Interval & { readonly brandId: BrandId; readonly status: 'Pending' | 'Approved' };
+export type TakenHours = BookedHours & { readonly brandId: BrandId; readonly status: 'Pending' | 'Approved' };
 
 /** Why an hour is closed, as shown to a brand: whether a booking or a request holds it, but not which. */
 export type ClosedKind = Exclude<Closed['why'], 'Taken'> | 'Booked' | 'Requested' | 'BookedByYou' | 'RequestedByYou';
@@ -145,10 +178,13 @@ export function closedKind(closed: Closed<TakenHours>, viewer: Account): ClosedK
 export function timeSlots(space: Space, date: PlainDate, heldHours: HeldHours, now: number): TimeSlot[] {
   const day = wallDay(date, space.timeZone);
   const terms = termsOn(space, date);
+  const isClosed = whyDayClosed(terms, day, now) !== undefined;
+  const held = heldTimes(day, heldHours);
   const slots: TimeSlot[] = [];
   for (let hour = terms.windowStart; hour < terms.windowEnd; hour += 1) {
-    const isAvailable = whyClosedBy(terms, day, hour, heldHours, now) === undefined;
-    const usageHours = reducedUsage(terms, hour);
+    const use = useFrom(terms, day, hour);
+    const isAvailable = !isClosed && (whyNoStart(terms, day, hour, now) ?? whatHolds(terms, use, held)) === undefined;
+    const usageHours = reducedUsage(terms, use);
     const slot = { hour, label: hourLabel(hour), isAvailable };
     slots.push(usageHours === undefined ? slot : { ...slot, usageHours });
   }

@@ -4,17 +4,19 @@ import type { Account } from '../domain/account.ts';
 import { hoursBegun, localDate, wallDay } from '../domain/calendar.ts';
 import { termsOn } from '../domain/day-terms.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
+import type { HeldHours } from '../domain/held-times.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import {
   type ClosedKind,
   closedKind,
-  type HeldHours,
+  freeFrom,
   isTooFar,
   noticeUntil,
   type TakenHours,
   type TimeSlot,
   timeSlots,
+  useFrom,
   whyClosed,
 } from '../domain/time-slots.ts';
 import type { QueryDeps } from './query-deps.ts';
@@ -30,6 +32,8 @@ export type Availability = {
   timeSlots(): readonly TimeSlot[];
   /** Why no event can start at an hour, as visible to the account; undefined if one can. */
   closed(hour: number): ClosedKind | undefined;
+  /** The hour from which the space is free after an event that starts at an hour. */
+  freeFrom(hour: number): number;
 };
 
 type AvailabilityQuery = { readonly account: Account; readonly spaceId: number; readonly date: PlainDate };
@@ -85,6 +89,10 @@ export function createAvailabilityQuery({ readModels, clock }: QueryDeps) {
       closed(hour) {
         const closed = whyClosed(space, wall, hour, heldHours, now);
         return closed && closedKind(closed, account);
+      },
+      freeFrom(hour) {
+        const terms = termsOn(space, date);
+        return freeFrom(terms, wall, useFrom(terms, wall, hour));
       },
     };
   };

@@ -2,8 +2,7 @@ import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import type { Find, Range } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
-import { endOf } from '../domain/booking-moments.ts';
-import { daysLater, FIRST_ZONE, hoursBegun, isPlainDate, LAST_ZONE, localDate, wallDay } from '../domain/calendar.ts';
+import { daysLater, FIRST_ZONE, isPlainDate, LAST_ZONE, localDate, toTimestamp } from '../domain/calendar.ts';
 import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
 import type { CancelledBy } from '../domain/events.ts';
@@ -12,7 +11,6 @@ import type { BookingStatus } from '../domain/space-day.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { merged } from '../runtime/merged.ts';
 import { isTurnUsedUp, nextSlice } from '../runtime/slices.ts';
-import { currentZones } from './current-zones.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { readPage } from './read-page.ts';
@@ -53,7 +51,7 @@ export type BookingList = {
   readonly charge?: { readonly exists: boolean };
 };
 
-/** A booking is upcoming until its end by the clock of its space, then past. */
+/** A booking is upcoming until its end, then past. By its stored end, which the engine finds (docs/decisions/time.md). */
 type Period = 'upcoming' | 'past';
 
 /** The fields that lists are sorted by. */
@@ -71,10 +69,8 @@ const DECLINED: BookingList = { status: 'Cancelled', cancelledBy: 'Community', c
 
 /** Part of a list, which is its own range of dates. */
 type Segment = DateRange & {
-  /** Only bookings whose space is free again after, or at, this hour. */
-  readonly freeFrom?: Pick<Range, 'above' | 'to'>;
-  /** Whether the engine cannot tell which of its bookings belong to the period. */
-  readonly isChecked?: boolean;
+  /** Only bookings that end after a moment, or until then. */
+  readonly endsAt?: Pick<Range, 'above' | 'to'>;
 };
 
 /** Where to begin, and how many to read. */
@@ -85,10 +81,10 @@ const inOrder = declareQuery(
   (
     account: Account,
     list: BookingList,
-    { freeFrom, ...dates }: Segment,
+    { endsAt, ...dates }: Segment,
     { direction, after, limit }: Position,
   ): Find<BookingDocument> => ({
-    where: { ...list, ...ownedBy(account), ...defined({ date: rangeOf(dates), freeFrom }) },
+    where: { ...list, ...ownedBy(account), ...defined({ date: rangeOf(dates), endsAt }) },
     sort: (['date', 'startHour', 'bookingId'] as const).map((field) => ({ field, direction })),
     ...defined({ after: after && [after.date, after.startHour, after.bookingId], limit }),
   }),
@@ -96,8 +92,13 @@ const inOrder = declareQuery(
   [BRAND, {}, {}, { direction: 'descending' }],
   [COMMUNITY, {}, RANGE, { direction: 'descending' }],
   [BRAND, {}, RANGE, { direction: 'ascending' }],
-  [COMMUNITY, {}, { ...RANGE, freeFrom: { above: 9 } }, { direction: 'ascending', limit: 31 }],
-  [COMMUNITY, { status: 'Pending' }, { ...RANGE, freeFrom: { to: 9 } }, { direction: 'descending', limit: 31 }],
+  [COMMUNITY, {}, { ...RANGE, endsAt: { above: toTimestamp(0) } }, { direction: 'ascending', limit: 31 }],
+  [
+    COMMUNITY,
+    { status: 'Pending' },
+    { ...RANGE, endsAt: { to: toTimestamp(0) } },
+    { direction: 'descending', limit: 31 },
+  ],
   [COMMUNITY, { status: 'Pending' }, RANGE, { direction: 'ascending' }],
   [BRAND, { status: 'Pending' }, RANGE, { direction: 'descending' }],
   [COMMUNITY, { spaceId: SOME }, RANGE, { direction: 'descending' }],
@@ -139,8 +140,6 @@ export type PageRange = DateRange &
       readonly is: Period;
       /** Milliseconds since the epoch. */
       readonly now: number;
-      /** The zone of all these bookings, if it is the same. Narrows the reads. */
-      readonly zone?: string;
     };
   };
 
@@ -197,26 +196,18 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     { direction, after, limit }: Position & { readonly limit: number },
   ): AsyncGenerator<BookingDocument> {
     const segments = segmentsOf(query);
-    const { inCurrentZone } = currentZones({ readModels });
     for (const segment of direction === 'ascending' ? segments : segments.toReversed()) {
       const lists = listsOf(query).map((list) =>
         ofSegment(account, list, segment, { direction, limit, ...defined({ after }) }),
       );
-      for await (const stored of merged(lists, (a, b) => compare(a, b, direction))) {
-        const booking = await inCurrentZone(stored);
-        if (booking.bookingId !== query.except && isIn(query.period, booking)) yield booking;
-      }
+      for await (const booking of merged(lists, (a, b) => compare(a, b, direction)))
+        if (booking.bookingId !== query.except) yield booking;
     }
   }
 
   async function count(account: Account, query: PartQuery): Promise<number> {
     const counts = segmentsOf(query).flatMap((segment) =>
-      listsOf(query).map(async (list) => {
-        const find = inOrder(account, list, segment, { direction: query.direction });
-        if (!segment.isChecked) return documents.count(find);
-        const current = await currentZones({ readModels }).allInCurrentZone(await documentsOf(documents.find(find)));
-        return current.filter((booking) => isIn(query.period, booking)).length;
-      }),
+      listsOf(query).map((list) => documents.count(inOrder(account, list, segment, { direction: query.direction }))),
     );
     return (await Promise.all(counts)).reduce((sum, one) => sum + one, 0);
   }
@@ -262,25 +253,19 @@ const cursorAt = ({ date, bookingId }: BookingDocument): BookingCursor => ({ dat
 const isWithin = (date: PlainDate, { startDate, endDate }: DateRange): boolean =>
   (startDate === undefined || date >= startDate) && (endDate === undefined || date <= endDate);
 
-/** In hours. A clock that is put back shows some hours twice, so the hour alone does not tell what is over. */
-const TOLERANCE = 2;
-
-/** The segments of a query in order of their dates. Those around the present are checked one by one ({@link isIn}). */
+/** The segments of a query in order of their dates. Only around the present does the end of a booking tell more than its date. */
 function segmentsOf({ startDate, endDate, period }: PartQuery): Segment[] {
   const range = defined({ startDate, endDate });
   if (period === undefined) return [range];
-  const { is, now, zone } = period;
+  const { is, now } = period;
   // In zones east and west of each other it is today on up to three dates.
-  const [first, last] = [localDate(now, zone ?? LAST_ZONE), localDate(now, zone ?? FIRST_ZONE)];
+  const [first, last] = [localDate(now, LAST_ZONE), localDate(now, FIRST_ZONE)];
   const isUpcoming = is === 'upcoming';
-  const freeFrom = zone === undefined ? undefined : freeFromIn(is, hoursBegun(wallDay(first, zone), now));
-  const today: Segment = { startDate: first, endDate: last, isChecked: true, ...defined({ freeFrom }) };
+  const endsAt = isUpcoming ? { above: toTimestamp(now) } : { to: toTimestamp(now) };
+  const today: Segment = { startDate: first, endDate: last, endsAt };
   const others: Segment = isUpcoming ? { startDate: daysLater(last, 1) } : { endDate: daysLater(first, -1) };
   return (isUpcoming ? [today, others] : [others, today]).flatMap((segment) => clipped(segment, range) ?? []);
 }
-
-const freeFromIn = (is: Period, hour: number): Segment['freeFrom'] =>
-  is === 'upcoming' ? { above: hour - 1 - TOLERANCE } : { to: hour + TOLERANCE };
 
 /** A segment within some dates. Undefined if none of its dates are. */
 function clipped(segment: Segment, { startDate, endDate }: DateRange): Segment | undefined {
@@ -296,7 +281,7 @@ const earliest = (a: PlainDate | undefined, b: PlainDate | undefined) =>
   a === undefined || (b !== undefined && b < a) ? b : a;
 
 const isIn = (period: PartQuery['period'], booking: BookingDocument): boolean =>
-  period === undefined || (period.is === 'upcoming') === endOf(booking) > period.now;
+  period === undefined || (period.is === 'upcoming') === booking.endsAt > toTimestamp(period.now);
 
 /** Whether a booking is in a list. */
 export const isListed = (

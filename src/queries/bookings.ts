@@ -19,7 +19,6 @@ import {
   rangeOf,
   type WholeList,
 } from './booking-pages.ts';
-import { currentZones } from './current-zones.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 export type BookingFilter = DateRange & { readonly status?: BookingStatus; readonly spaceId?: SpaceId };
@@ -97,17 +96,14 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
     async get(account: Account, bookingId: number): Promise<ReadableBooking | undefined> {
       const stored = await readModels.collection(bookings).get(String(bookingId));
       if (stored === undefined || !isVisibleBooking(account, stored.document)) return undefined;
-      const [booking] = await personalData.openBookings([
-        await currentZones({ readModels }).inCurrentZone(stored.document),
-      ]);
+      const [booking] = await personalData.openBookings([stored.document]);
       return booking;
     },
 
     /** Every booking the account may see, in the order of lists, streamed, with its texts opened. */
     async *readableList(account: Account, filter: BookingFilter = {}): AsyncGenerator<ReadableBooking> {
-      const { allInCurrentZone } = currentZones({ readModels });
       for await (const page of inPages(this.list(account, filter), OPENED_TOGETHER))
-        yield* await personalData.openBookings(await allInCurrentZone(page));
+        yield* await personalData.openBookings(page);
     },
 
     /** The same with texts sealed, for callers that show none. */

@@ -5,17 +5,25 @@ import type { Find, Stored } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { endOf, startOf } from '../domain/booking-moments.ts';
-import { daysLater, FIRST_ZONE, LAST_ZONE, localDate, momentOn, wallDay } from '../domain/calendar.ts';
+import { daysLater, FIRST_ZONE, LAST_ZONE, localDate, wallDay } from '../domain/calendar.ts';
 import { datesOf } from '../domain/closure.ts';
 import { defined } from '../domain/defined.ts';
 import type { FeedContent } from '../domain/events.ts';
-import { brandId, type CommunityId, communityId, type PlainDate, type SpaceId, spaceId } from '../domain/ids.ts';
+import { closedTime } from '../domain/held-times.ts';
+import {
+  brandId,
+  type CommunityId,
+  communityId,
+  type PlainDate,
+  type SpaceId,
+  spaceId,
+  type Timestamp,
+} from '../domain/ids.ts';
 import { picked } from '../domain/picked.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { yieldEvery } from '../runtime/slices.ts';
 import { ownedBy } from './booking-pages.ts';
 import { reachingInto } from './closures.ts';
-import { currentZones } from './current-zones.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import type { createSpaceQueries } from './spaces.ts';
@@ -41,6 +49,7 @@ export type FeedEntry = FeedTime &
     | {
         readonly kind: 'Closure';
         readonly closure: ReadableClosure;
+        readonly changedAt: Timestamp;
         readonly date: PlainDate;
         readonly spaceNames: readonly string[];
       }
@@ -80,18 +89,16 @@ export function createCalendarFeedQueries(
 
   async function* bookingsOf(feed: Feed): AsyncGenerator<FeedEntry> {
     const now = clock();
-    const { inCurrentZone } = currentZones(deps);
     const ranges = new Map<string, ReturnType<typeof datesAround>>();
     const names = new Map<CommunityId, Promise<string | undefined>>();
     const nameOf = async (id: CommunityId) => (await spaces.community(id))?.name;
     // Wide enough for every zone; each booking is then compared with the dates of its own.
     const from = daysLater(localDate(now, LAST_ZONE), -DAYS_BACK);
     const to = daysLater(localDate(now, FIRST_ZONE), DAYS_AHEAD);
-    for await (const { document } of readModels
+    for await (const { document: booking } of readModels
       .collection(bookings)
       .find(between(feed.account, from, to, feed.spaceId))) {
-      if (document.status === 'Cancelled') continue;
-      const booking = await inCurrentZone(document);
+      if (booking.status === 'Cancelled') continue;
       const { first, last } = ranges.getOrInsertComputed(booking.timeZone, (zone) => datesAround(now, zone));
       if (booking.date < first || booking.date > last) continue;
       const communityName = await names.getOrInsertComputed(booking.communityId, nameOf);
@@ -103,7 +110,7 @@ export function createCalendarFeedQueries(
     if (account.kind !== 'Community') return;
     const community = await spaces.community(account.id);
     if (community === undefined) return;
-    const { timeZone } = community;
+    const { timeZone, zoneChangedAt } = community;
     const { first, last } = datesAround(clock(), timeZone);
     const names = new Map((await spaces.list(account)).map((each) => [each.spaceId, each.name]));
     const reaching = documentsIn(
@@ -111,13 +118,14 @@ export function createCalendarFeedQueries(
       (closure) => isCurrent(closure, only),
     );
     for await (const page of inPages(reaching, OPENED_TOGETHER))
-      for (const closure of await personalData.openClosures(page))
+      for (const closure of await personalData.openClosures(page)) {
+        const changedAt = zoneChangedAt && zoneChangedAt > closure.addedAt ? zoneChangedAt : closure.addedAt;
         for (const { date, spaceIds } of closedDays(closure, first, last, only)) {
-          const day = wallDay(date, timeZone);
-          const time = { start: momentOn(day, closure.start), end: momentOn(day, closure.until) };
+          const { from: start, until: end } = closedTime(wallDay(date, timeZone), closure);
           const spaceNames = spaceIds.map((id) => names.get(id) ?? `Space ${id}`);
-          yield { kind: 'Closure', closure, date, spaceNames, ...time };
+          yield { kind: 'Closure', closure, changedAt, date, spaceNames, start, end };
         }
+      }
   }
 
   return {

@@ -1,13 +1,14 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
+import { wallDay } from '../domain/calendar.ts';
 import { type Closure, concerns } from '../domain/closure.ts';
 import { isOpenDay, termsOn } from '../domain/day-terms.ts';
 import { defined } from '../domain/defined.ts';
+import { bookedTime, closedTime, overlaps } from '../domain/held-times.ts';
 import { type CommunityId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
-import { overlaps } from '../domain/time-slots.ts';
 import { yieldEvery } from '../runtime/slices.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
@@ -119,6 +120,7 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
         const open = [...byDate].filter(([date]) =>
           isOpenDay(
             termsOn(space, date),
+            date,
             own.filter((closure) => concerns(closure, { spaceId, date })),
           ),
         );
@@ -153,8 +155,9 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
       const first: BookingDocument[] = [];
       let count = 0;
       for await (const { document } of documents.find(heldBetween(closure.communityId, closure.from, closure.to))) {
-        const { startHour, freeFrom } = document;
-        if (!concerns(closure, document) || !overlaps({ start: startHour, until: freeFrom }, closure)) continue;
+        if (!concerns(closure, document)) continue;
+        const day = wallDay(document.date, document.timeZone);
+        if (!overlaps(bookedTime(day, document), closedTime(day, closure))) continue;
         count += 1;
         if (first.length < limit) first.push(document);
       }

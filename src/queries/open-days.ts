@@ -12,9 +12,10 @@ import {
 } from '../domain/calendar.ts';
 import { isStartHour, termsOn } from '../domain/day-terms.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
+import type { HeldHours } from '../domain/held-times.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
-import { type HeldHours, isTooFar, noticeUntil, timeSlots } from '../domain/time-slots.ts';
+import { isTooFar, noticeUntil, timeSlots } from '../domain/time-slots.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { yieldEvery } from '../runtime/slices.ts';
 import { Unavailable } from '../runtime/unavailable.ts';

@@ -13,7 +13,6 @@ import type { Subject } from '../domain/personal-text.ts';
 import type { Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
 import { brandsById } from './accounts.ts';
-import { currentZones } from './current-zones.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { spacesById } from './spaces.ts';
@@ -65,9 +64,7 @@ export function createOperatorQueries({ readModels, personalData }: QueryDeps) {
 
     async booking(bookingId: number): Promise<ReadableBooking | undefined> {
       const stored = await readModels.collection(bookings).get(String(bookingId));
-      const [booking] = await personalData.openBookings(
-        stored === undefined ? [] : [await currentZones({ readModels }).inCurrentZone(stored.document)],
-      );
+      const [booking] = await personalData.openBookings(stored === undefined ? [] : [stored.document]);
       return booking;
     },
 

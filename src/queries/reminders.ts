@@ -5,7 +5,6 @@ import { MAX_RULE_CHANGE_MS } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { yieldEvery } from '../runtime/slices.ts';
-import { currentZones } from './current-zones.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** How long reading holds the event loop at once, in milliseconds. */
@@ -33,12 +32,11 @@ const endingBetween = declareQuery(
 
 /** Bookings of all accounts that mail may remind of. Texts stay sealed. The stored moments only help to find them (docs/decisions/time.md). */
 export function createReminderQueries({ readModels }: QueryDeps) {
-  async function* inCurrentZones(query: ReturnType<typeof expiringBetween>): AsyncGenerator<BookingDocument> {
-    const { inCurrentZone } = currentZones({ readModels });
+  async function* found(query: ReturnType<typeof expiringBetween>): AsyncGenerator<BookingDocument> {
     const pause = yieldEvery(SLICE_MS);
     for await (const { document } of readModels.collection(bookings).find(query)) {
       await pause();
-      yield inCurrentZone(document);
+      yield document;
     }
   }
 
@@ -49,8 +47,8 @@ export function createReminderQueries({ readModels }: QueryDeps) {
 
   return {
     /** The unanswered requests that may expire between two moments, in milliseconds since the epoch. */
-    expiring: (from: number, to: number) => inCurrentZones(expiringBetween(...widened(from, to))),
+    expiring: (from: number, to: number) => found(expiringBetween(...widened(from, to))),
     /** The approved bookings that may end between two moments. */
-    ending: (from: number, to: number) => inCurrentZones(endingBetween(...widened(from, to))),
+    ending: (from: number, to: number) => found(endingBetween(...widened(from, to))),
   };
 }

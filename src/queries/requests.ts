@@ -17,7 +17,6 @@ import {
 } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { type Direction, isVisibleBooking, rangeOf } from './booking-pages.ts';
-import { currentZones } from './current-zones.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
@@ -118,10 +117,8 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
 
   return {
     /** Some of the pending requests of a community, in an order. */
-    pending: async (community: CommunityId, filter: RequestFilter, part: Part): Promise<BookingDocument[]> =>
-      currentZones({ readModels }).allInCurrentZone(
-        await documentsOf(documents.find(pendingOf(community, filter, part))),
-      ),
+    pending: (community: CommunityId, filter: RequestFilter, part: Part): Promise<BookingDocument[]> =>
+      documentsOf(documents.find(pendingOf(community, filter, part))),
 
     count: (community: CommunityId, filter: RequestFilter): Promise<number> =>
       documents.count(pendingOf(community, filter, { order: 'deadline' })),
@@ -130,8 +127,7 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
     async some(account: Account, ids: readonly number[]): Promise<BookingDocument[]> {
       if (ids.length === 0) return [];
       const stored = await documents.getMany(ids.map(String));
-      const current = await currentZones({ readModels }).allInCurrentZone(stored.map(({ document }) => document));
-      const byKey = new Map(current.map((booking) => [String(booking.bookingId), booking]));
+      const byKey = new Map(stored.map(({ key, document }) => [key, document]));
       return ids.flatMap((id) => {
         const booking = byKey.get(String(id));
         return booking !== undefined && isVisibleBooking(account, booking) ? [booking] : [];

@@ -1,4 +1,4 @@
-import { communities } from '../../projections/communities.ts';
+import { type CommunityDocument, communities } from '../../projections/communities.ts';
 import { type SpaceDocument, spaces } from '../../projections/spaces.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
@@ -26,7 +26,7 @@ export const spacesById = declareQuery(
 
 export const communitiesById = declareQuery(
   communities,
-  (): Find<Community> => ({ sort: [{ field: 'communityId' }] }),
+  (): Find<CommunityDocument> => ({ sort: [{ field: 'communityId' }] }),
   [],
 );
 
@@ -46,7 +46,7 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
   const count = (account: Account): Promise<number> =>
     readModels.collection(spaces).count(spacesById(account.kind === 'Community' ? account.id : undefined));
 
-  async function community(communityId: number): Promise<Community | undefined> {
+  async function community(communityId: number): Promise<CommunityDocument | undefined> {
     return (await readModels.collection(communities).get(String(communityId)))?.document;
   }
 

@@ -43,6 +43,26 @@ test('shows a booking as soon as it is made', async () => {
   expect(open.map((slot: { hour: number }) => slot.hour)).toEqual([16, 17, 18, 19, 20, 21]);
 });
 
+test('two brands cannot hold the same time in the night on which the clocks go forward', async () => {
+  const hall = await service.space(community, { windowStart: 0, windowEnd: 23, durationHours: 1.5 });
+  const second = await service.brand('Second');
+  const book = (startHour: number, { key } = brand) =>
+    service.post('/bookings', { key, body: { spaceId: hall, startTime: '2027-03-28', startHour } });
+  expect((await book(2)).json().error).toBe('SlotUnavailable');
+  const first = await book(1);
+  // It ends at 3:30. `endHour` is the sum that the specification gives.
+  expect([first.statusCode, first.json().endHour]).toEqual([201, 3]);
+  expect(first.json().usageHours).toBeUndefined();
+  expect((await book(3, second)).json()).toEqual({
+    error: 'SlotUnavailable',
+    details: '3:00 on 2027-03-28 overlaps another booking of this space.',
+  });
+  const { timeSlots } = (await availability(hall, '?date=2027-03-28')).json();
+  const open = timeSlots.flatMap((slot: { hour: number; isAvailable: boolean }) => (slot.isAvailable ? slot.hour : []));
+  expect(open.slice(0, 2)).toEqual([4, 5]);
+  expect((await book(4, second)).statusCode).toBe(201);
+});
+
 test('a date just over five years ahead has no open slot until a day later', async () => {
   const far = (etag = '') =>
     service.get(`/spaces/${space}/availability?date=2031-12-02`, {

@@ -169,6 +169,32 @@ describe('a calendar feed', () => {
     ]);
   });
 
+  test('has the days of a weekly own event that its page counts, without the one on which the clocks skip it', async () => {
+    const space = await service.space(community, { name: 'Tower' });
+    const weekly = { kind: 'OwnEvent', spaceIds: [space], start: 2, until: 3, to: '2027-04-04', weekdays: ['Sunday'] };
+    const { days, skipped } = accepted(await close('2027-03-21', weekly));
+    const { url } = await feed({ spaceId: space });
+    expect((await eventsOf(url)).map(({ DTSTART }) => DTSTART)).toEqual(['20270321T010000Z', '20270404T000000Z']);
+    expect([days, skipped.map(({ date }) => date)]).toEqual([2, ['2027-03-28']]);
+  });
+
+  test('shows own events and closed times as changed once the zone of their community has moved them', async () => {
+    const host = await service.community('Asia/Dubai', 'Moving');
+    const space = await service.space(host);
+    accepted(
+      await close('2027-01-10', { communityId: host.id, spaceIds: [space], kind: 'OwnEvent', start: 9, until: 10 }),
+    );
+    const { url } = await feed({ account: host.account });
+    const [before] = await eventsOf(url);
+    service.time.now += 3_600_000;
+    const facts = { timeZone: 'Europe/Berlin' };
+    accepted(await service.core.commands.catalogue.changeCommunity({ communityId: host.id, facts }, CONTEXT));
+    const [after] = await eventsOf(url);
+    expect([before?.DTSTART, after?.DTSTART]).toEqual(['20270110T050000Z', '20270110T080000Z']);
+    expect(after?.UID).toBe(before?.UID);
+    expect(String(after?.['LAST-MODIFIED']) > String(before?.['LAST-MODIFIED'])).toBe(true);
+  });
+
   async function lightHouse(): Promise<number> {
     const space = await service.space(community, { name: 'Lighthouse' });
     for (const [date, start, until, title] of [

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { availability, availabilityKey } from '../../projections/availability.ts';
 import { closures } from '../../projections/closures.ts';
+import { wallDay } from '../../src/domain/calendar.ts';
 import { addClosure } from '../../src/domain/closure.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import type { DomainEvent } from '../../src/domain/events.ts';
+import { heldTimes, overlaps } from '../../src/domain/held-times.ts';
 import { closureId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { subjectOfUser } from '../../src/domain/personal-text.ts';
 import { streamOf } from '../../src/domain/streams.ts';
@@ -138,6 +140,62 @@ test.each([
   expect(await events()).toBe(before);
 });
 
+test('an own event leaves out the day on which the clocks skip its hours, and says so', async () => {
+  const room = await service.space(community, { windowStart: 0, durationHours: 1 });
+  const own = { kind: 'OwnEvent', spaceIds: [room], start: 2, until: 3, title: 'Night watch' };
+  const before = await events();
+  const refused = await commands().add(wanted({ ...own, from: '2027-03-28', to: '2027-03-28' }), CONTEXT);
+  expect(refused).toEqual({
+    refused: 'SlotUnavailable',
+    details: '02:00–03:00 on 2027-03-28 does not exist: the clocks skip it.',
+  });
+  expect(await events()).toBe(before);
+
+  const sundays = { ...own, from: '2027-03-21', to: '2027-04-04', weekdays: ['Sunday'] };
+  const weekly = accepted(await commands().add(wanted(sundays), CONTEXT));
+  const leftOut = { spaceId: room, date: '2027-03-28' };
+  expect(weekly).toMatchObject({ days: 2, skipped: [{ ...leftOut, reason: expect.stringContaining('skip') }] });
+  const stored = await service.core.queries.closures.get(communityId(community.id), weekly.closureId);
+  expect(stored).toMatchObject({ days: 3, closedDays: 2, leftOut: [leftOut], state: 'Done' });
+  expect(await openHours(room, '2027-03-28')).toEqual(expect.arrayContaining([1, 3]));
+  accepted(await commands().end({ closureId: weekly.closureId, communityId: community.id }, CONTEXT));
+});
+
+test('the bookings inside a closed time are those that hold some of its time, when the clocks change, too', async () => {
+  const room = await service.space(community, { windowStart: 0, durationHours: 1.5 });
+  // Until 3:30, because 2:00 to 3:00 is skipped.
+  const id = await booked(room, '2027-03-28', 1);
+  const inside = async (start: number, until: number) => {
+    const range = { spaceIds: [room], from: '2027-03-28', to: '2027-03-28', start, until };
+    const { closureId: closed, bookings } = accepted(await commands().add(wanted(range), CONTEXT));
+    const stored = await service.core.queries.closures.get(communityId(community.id), closed);
+    const { first } = await service.core.queries.calendar.inside(stored ?? expect.fail(), 10);
+    accepted(await commands().end({ closureId: closed, communityId: community.id }, CONTEXT));
+    return [bookings, first.map(({ bookingId }) => bookingId)];
+  };
+  expect(await inside(3, 4)).toEqual([[id], [id]]);
+  expect(await inside(4, 5)).toEqual([[], []]);
+  expect(await inside(2, 3)).toEqual([[], []]);
+});
+
+test('an own event keeps the time between bookings free, on both sides', async () => {
+  const room = await service.space(community, { durationHours: 1, gapHours: 1.5 });
+  await booked(room, '2026-12-10', 12);
+  const own = (start: number, until: number) =>
+    commands().add(
+      wanted({ kind: 'OwnEvent', spaceIds: [room], from: '2026-12-10', to: '2026-12-10', start, until }),
+      CONTEXT,
+    );
+  expect(await own(14, 15)).toMatchObject({
+    refused: 'SlotUnavailable',
+    details: expect.stringMatching(/booking #\d+ of Acme, 12:00–13:00, with 1\.5 hours to keep free around it\.$/),
+  });
+  expect(isRefusal(await own(10, 11))).toBe(true);
+  accepted(await own(15, 16));
+  expect(await openHours(room, '2026-12-10')).toEqual([9, 18, 19, 20, 21]);
+  expect((await request(room, '2026-12-10', 17)).json().details).toMatch(/or the 1\.5 hours to keep free/);
+});
+
 test('the scheduler finishes what a process that died had begun, also its end', async () => {
   const [, , room = 0] = rooms;
   const readModels = service.core.projector.readModels;
@@ -213,7 +271,7 @@ test('brands never see a title, and after its author is forgotten no file holds 
 
 test('closures, own events, their ends and bookings of the same hours race: no overlap, nothing half done', async () => {
   const room = await service.space(community, { durationHours: 1 });
-  const dates = ['2027-03-01', '2027-03-02', '2027-03-03'];
+  const dates = ['2027-03-01', '2027-03-02', '2027-03-03'] as PlainDate[];
   const range = { spaceIds: [room], from: '2027-03-01', to: '2027-03-03' };
   const ids = Array.from({ length: 12 }, (_, i) => closureId(`closure-race-${i}`));
   const adding = ids.map((id, i) => {
@@ -230,9 +288,9 @@ test('closures, own events, their ends and bookings of the same hours race: no o
     const read = await service.core.projector.readModels.collection(availability).get(availabilityKey(room, date));
     const { taken = [], closed = [] } = read?.document ?? {};
     expect(closed.filter((each) => ids.slice(0, 6).includes(each.closureId))).toEqual([]);
-    const own = closed.filter(({ kind }) => kind === 'OwnEvent');
-    for (const [i, a] of [...own, ...taken].entries())
-      for (const b of [...own, ...taken].slice(i + 1)) expect(a.start < b.until && b.start < a.until).toBe(false);
+    const held = heldTimes(wallDay(date, 'Europe/Berlin'), { taken, closed });
+    const live = [...held.ownEvents, ...held.taken];
+    for (const [i, a] of live.entries()) for (const b of live.slice(i + 1)) expect(overlaps(a, b)).toBe(false);
   }
   for (const id of ids) {
     const read = await service.core.projector.readModels.collection(closures).get(id);

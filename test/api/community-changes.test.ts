@@ -26,34 +26,84 @@ const change = (facts: { readonly name?: string; readonly timeZone?: string }) =
 const book = async (startTime: string): Promise<number> =>
   (await service.post('/bookings', { key: brand.key, body: { spaceId: space, startTime, startHour: 10 } })).json().id;
 
-test('a community gets another name and zone, and its bookings keep their date and hour by the new clock', async () => {
-  const { bookings } = service.core.commands;
-  const [id, unanswered] = [await book('2026-12-10'), await book('2026-12-11')];
-  const before = (await service.get(`/bookings/${id}`, { key: brand.key })).json();
-  accepted(await change({ name: 'Hudson', timeZone: 'america/new_york' }));
+/** As a process does that dies before the spaces have their zone, or whose check is outdated by a request. */
+async function appendZone(timeZone: string): Promise<void> {
+  const stream = streamOf.community(communityId(harbour.id));
+  const { revision } = (await Array.fromAsync(service.core.events.readStream(stream))).at(-1) ?? { revision: 0 };
+  const data = { communityId: harbour.id, timeZone };
+  const metadata = { at: new Date(NOON).toISOString(), actor: CONTEXT.actor, correlationId: 'test', schema: 1 };
+  await service.core.events.append(stream, [{ type: 'CommunityChanged', data, metadata }], {
+    expectedRevision: revision,
+  });
+}
 
+const cancel = (id: number) =>
+  service.core.commands.bookings.cancel(
+    { bookingId: id, by: { kind: 'Community', id: communityId(harbour.id) } },
+    CONTEXT,
+  );
+
+test('the zone cannot be changed while requests and bookings are open, and the name can', async () => {
+  const { bookings } = service.core.commands;
+  const [pending, approved, declined] = [await book('2026-12-11'), await book('2026-12-13'), await book('2026-12-20')];
+  accepted(await bookings.approve({ bookingId: approved, communityId: communityId(harbour.id) }, CONTEXT));
+  accepted(await cancel(declined));
+  const refused = (count: number, date: string) => ({
+    refused: 'ValidationError',
+    details: `timeZone cannot be changed while requests and bookings are open: ${count}, the last on ${date}.`,
+  });
+  expect(await change({ name: 'Hudson', timeZone: 'America/New_York' })).toEqual(refused(2, '2026-12-13'));
+  accepted(await change({ name: 'Hudson', timeZone: 'europe/berlin' }));
+  expect((await service.get(`/spaces/${space}`, { key: brand.key })).json().communityName).toBe('Hudson');
+  // An approved booking is open until it is completed, a request until it is answered.
+  accepted(await cancel(approved));
+  expect(await change({ timeZone: 'America/New_York' })).toEqual(refused(1, '2026-12-11'));
+  accepted(await cancel(pending));
+  accepted(await change({ timeZone: 'America/New_York' }));
+});
+
+test('requests follow the new clock', async () => {
+  accepted(await change({ name: 'Hudson', timeZone: 'america/new_york' }));
   const shown = (await service.get(`/spaces/${space}`, { key: brand.key })).json();
   expect(shown).toMatchObject({ communityName: 'Hudson', timeZone: 'America/New_York' });
-  expect((await service.get(`/bookings/${id}`, { key: brand.key })).json()).toEqual(before);
+  const id = await book('2026-12-10');
   expect(await service.core.queries.bookings.get(brand.account, id)).toMatchObject({
-    ...{ date: '2026-12-10', startHour: 10, timeZone: 'America/New_York' },
+    startHour: 10,
+    timeZone: 'America/New_York',
+    startsAt: '2026-12-10T15:00:00.000Z',
   });
-
-  // 14:59 in Berlin, where it would have begun; 08:59 in New York, where it has not.
-  service.time.now = Date.parse('2026-12-10T13:59:00Z');
-  accepted(await bookings.approve({ bookingId: id, communityId: communityId(harbour.id) }, CONTEXT));
-  // It is over at 14:00 in New York.
-  const completed = async (at: string) => {
-    service.time.now = Date.parse(at);
-    return accepted(await bookings.complete(id, CONTEXT)).events.length;
-  };
-  expect(await completed('2026-12-10T18:59:00Z')).toBe(0);
-  expect(await completed('2026-12-10T19:00:00Z')).toBe(1);
   // Today in New York is still the tenth.
   service.time.now = Date.parse('2026-12-11T04:59:00Z');
   const today = await service.get(`/spaces/${space}/availability?date=2026-12-10`, { key: brand.key });
   expect(today.statusCode).toBe(200);
-  expect(accepted(await bookings.expire(unanswered, CONTEXT)).events).toEqual([]);
+});
+
+test('a request of the moment at which the zone changes keeps its times, and holds them', async () => {
+  const { bookings } = service.core.commands;
+  const [id, unanswered] = [await book('2026-12-10'), await book('2026-12-11')];
+  accepted(await bookings.approve({ bookingId: id, communityId: communityId(harbour.id) }, CONTEXT));
+  const before = (await service.get(`/bookings/${id}`, { key: brand.key })).json();
+  // The change had found no open booking.
+  await appendZone('Europe/Lisbon');
+  accepted(await change({ timeZone: 'Europe/Lisbon' }));
+  expect((await service.get(`/spaces/${space}`, { key: brand.key })).json().timeZone).toBe('Europe/Lisbon');
+  expect((await service.get(`/bookings/${id}`, { key: brand.key })).json()).toEqual(before);
+
+  // 10:00 to 14:00 in Berlin is 9:00 to 13:00 in Lisbon.
+  const answer = await service.get(`/spaces/${space}/availability?date=2026-12-10`, { key: brand.key });
+  const slots: { hour: number; isAvailable: boolean }[] = answer.json().timeSlots;
+  const open = slots.filter(({ isAvailable }) => isAvailable).map(({ hour }) => hour);
+  expect(open).toEqual([13, 14, 15, 16, 17, 18, 19, 20, 21]);
+  const body = { spaceId: space, startTime: '2026-12-10', startHour: 12 };
+  expect((await service.post('/bookings', { key: brand.key, body })).json().error).toBe('SlotUnavailable');
+  expect((await service.post('/bookings', { key: brand.key, body: { ...body, startHour: 13 } })).statusCode).toBe(201);
+
+  service.time.now = Date.parse('2026-12-10T12:59:00Z');
+  expect(accepted(await bookings.complete(id, CONTEXT)).events).toEqual([]);
+  service.time.now = Date.parse('2026-12-10T13:00:00Z');
+  expect(accepted(await bookings.complete(id, CONTEXT)).events).toHaveLength(1);
+  service.time.now = Date.parse('2026-12-11T09:00:00Z');
+  expect(accepted(await bookings.expire(unanswered, CONTEXT)).events).toHaveLength(1);
 });
 
 test('history and audit show what was changed, from what, by whom', async () => {
@@ -83,13 +133,7 @@ test('history and audit show what was changed, from what, by whom', async () => 
 });
 
 test('repeating a change finishes one that was interrupted before all spaces had their zone', async () => {
-  const stream = streamOf.community(communityId(harbour.id));
-  const { revision } = (await Array.fromAsync(service.core.events.readStream(stream))).at(-1) ?? { revision: 0 };
-  const data = { communityId: harbour.id, timeZone: 'Asia/Tokyo' };
-  const metadata = { at: new Date(NOON).toISOString(), actor: CONTEXT.actor, correlationId: 'test', schema: 1 };
-  await service.core.events.append(stream, [{ type: 'CommunityChanged', data, metadata }], {
-    expectedRevision: revision,
-  });
+  await appendZone('Asia/Tokyo');
   expect((await service.get(`/spaces/${space}`, { key: brand.key })).json().timeZone).toBe('Europe/Berlin');
   expect(accepted(await change({ timeZone: 'Asia/Tokyo' })).events).toEqual([]);
   expect((await service.get(`/spaces/${space}`, { key: brand.key })).json().timeZone).toBe('Asia/Tokyo');
@@ -101,8 +145,10 @@ test('the command line changes a community, and refuses what is wrong', async ()
   expect(await json('community', 'change', id, '--name', 'Quay', '--time-zone', 'europe/london')).toEqual({
     ...{ id: harbour.id, name: 'Quay', timeZone: 'Europe/London' },
   });
+  await book('2026-12-10');
   for (const [args, code, message] of [
     [['community', 'change', id], 2, 'nothing to change'],
+    [['community', 'change', id, '--time-zone', 'Europe/Paris'], 1, 'bookings are open: 1, the last on 2026-12-10'],
     [['community', 'change', id, '--name', ' '], 1, 'name must have 1 to 200 characters'],
     [['community', 'change', id, '--time-zone', 'Mars/Olympus'], 1, 'timeZone must be an IANA zone'],
     [['community', 'change', '4711', '--name', 'X'], 1, 'There is no community 4711'],

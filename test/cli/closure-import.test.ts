@@ -164,3 +164,21 @@ test('a file that is not there, and an unknown community, are refused', async ()
     expect.stringMatching(/^ValidationError: .* cannot be read: ENOENT/),
   ]);
 });
+
+/** The date of the next hour from 2:00 that the clocks of Berlin skip, at least ten days ahead. */
+function skippedHour(): string {
+  const isSkipped = (at: Temporal.ZonedDateTime) => at.hour === 3;
+  const later = Temporal.Now.zonedDateTimeISO('Europe/Berlin').add({ days: 10 });
+  for (let at = later.getTimeZoneTransition('next'); at !== null; at = at.getTimeZoneTransition('next'))
+    if (isSkipped(at)) return at.toPlainDate().toString();
+  throw new Error('The clocks of Berlin skip no hour any more');
+}
+
+test('a line whose hours the clocks skip is listed, and keeps no other line from being added', async () => {
+  const date = skippedHour();
+  write(`date,start,end,space,title\n${date},2,3,${hall},Watch\n${date},1,4,${hall},Vigil\n`);
+  const skipped = [{ line: 2, reason: `02:00–03:00 on ${date} does not exist: the clocks skip it.` }];
+  expect(await importFile('--dry-run')).toEqual({ lines: 2, added: 1, addedBefore: 0, skipped });
+  expect(await importFile()).toEqual({ lines: 2, added: 1, addedBefore: 0, skipped });
+  expect(await importFile()).toEqual({ lines: 2, added: 0, addedBefore: 1, skipped });
+});

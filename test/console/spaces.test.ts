@@ -209,16 +209,47 @@ test('submitting the form for a new space twice adds one space', async () => {
   expect((await harbour.send(late, '/console/spaces/new', { eventFee: '90' })).flash).toContain('Space added.');
 });
 
+test('the page says beside the time zone that open bookings keep it, and the name can be changed', async () => {
+  const path = '/console/spaces/community';
+  const page = await harbour.open(path);
+  const hint = /cannot be changed while (\d+) requests and bookings are open, the last on \w+ \d+ \w+ \d{4}\./;
+  const count = Number(hint.exec(page.text)?.[1]);
+  const open = await running.service.core.commands.catalogue.openBookings(HARBOUR.id);
+  expect([count > 1, count]).toEqual([true, open?.count]);
+  const refused = await harbour.send(page, path, { name: 'Harbour East', timeZone: 'Europe/Paris' });
+  expect([refused.status, typedIn(refused, 'name')]).toEqual([422, 'Harbour East']);
+  expect(errorOf(refused, 'timeZone')).toBe(
+    `“Time zone” cannot be changed while requests and bookings are open: ${count}, the last on ${open?.lastDate}.`,
+  );
+  expect((await harbour.send(refused, path, { timeZone: 'Europe/Berlin' })).flash).toContain('Saved.');
+});
+
 test('a community changes its name and time zone, and sees that a colleague has done so meanwhile', async () => {
+  const { catalogue } = running.service.core.commands;
+  const { communityId: id } = accepted(
+    await catalogue.addCommunity({ name: 'Quay', timeZone: 'Europe/Berlin' }, CONTEXT),
+  );
+  const [harbour, ada] = await Promise.all(
+    ['one@quay.example', 'two@quay.example'].map(async (email) => {
+      const user = { email, password: 'correct horse battery' };
+      const account = { kind: 'Community', id: communityId(id) } as const;
+      accepted(await running.service.core.users.add({ ...user, accounts: [account] }, CONTEXT));
+      const browser = new Browser(running.url);
+      await browser.signIn(user);
+      return browser;
+    }),
+  );
+  if (harbour === undefined || ada === undefined) throw new Error('There are two browsers');
   const path = '/console/spaces/community';
   const [mine, hers] = [await harbour.open(path), await ada.open(path)];
+  expect(mine.text).toContain('keep their dates and hours, by the new clock');
   expect((await harbour.open('/console/spaces')).text).toContain(`href="${path}"`);
   const refused = await harbour.send(mine, path, { name: 'Harbour West', timeZone: 'Mars/Olympus' });
   expect([refused.status, typedIn(refused, 'name')]).toEqual([422, 'Harbour West']);
   expect(errorOf(refused, 'timeZone')).toContain('IANA zone');
 
   const saved = await harbour.send(mine, path, { name: 'Harbour West', timeZone: 'europe/london' });
-  expect(saved.flash).toContain('Bookings keep their date and hour.');
+  expect(saved.flash).toContain('Saved.');
   expect((await harbour.open('/console/history')).text).toMatch(/Europe\/Berlin.*Europe\/London/s);
   const outdated = await ada.send(hers, path, { name: 'Harbour Lofts', timeZone: 'Europe/Paris' });
   expect([outdated.status, typedIn(outdated, 'timeZone')]).toEqual([409, 'Europe/Paris']);

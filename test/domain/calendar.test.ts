@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  hourExistsOn,
+  hourBeginsOn,
+  hourFrom,
   hoursBegun,
   isPlainDate,
   isTimeZone,
@@ -74,24 +75,40 @@ test('wall-clock hours convert to moments, across clock changes', () => {
   expect(iso('2026-12-31', 24)).toBe('2026-12-31T23:00:00.000Z');
   expect(iso('2027-03-28', 2)).toBe('2027-03-28T01:00:00.000Z');
   expect(iso('2027-03-28', 24)).toBe('2027-03-28T22:00:00.000Z');
-  expect(hourExistsOn(berlin('2027-03-28'), 2)).toBe(false);
-  expect(hourExistsOn(berlin('2027-03-28'), 3)).toBe(true);
-  expect(hourExistsOn(berlin('2027-10-31'), 2)).toBe(true);
+  expect(hourBeginsOn(berlin('2027-03-28'), 2)).toBe(false);
+  expect(hourBeginsOn(berlin('2027-03-28'), 3)).toBe(true);
+  expect(hourBeginsOn(berlin('2027-10-31'), 2)).toBe(true);
+});
+
+test('the hour after a moment is the one that the clock shows, or the one at which it was set back', () => {
+  const berlin = (day: string) => wallDay(date(day), 'Europe/Berlin');
+  const [usual, spring, autumn] = [berlin('2026-12-01'), berlin('2027-03-28'), berlin('2027-10-31')];
+  const after = (day: ReturnType<typeof berlin>, hours: number) => hourFrom(day, day.start + hours * 3_600_000);
+  expect([0, 2.25, 24].map((hours) => after(usual, hours))).toEqual([0, 2.25, 24]);
+  expect([1.5, 2, 2.5, 23].map((hours) => after(spring, hours))).toEqual([1.5, 3, 3.5, 24]);
+  expect([2.5, 3, 3.5, 4, 4.5, 25].map((hours) => after(autumn, hours))).toEqual([2.5, 3, 3, 3, 3.5, 24]);
 });
 
 test('a zone that changes its clock by half an hour, at midnight, or skips a whole day', () => {
   const lordHowe = wallDay(date('2026-10-04'), 'Australia/Lord_Howe');
   expect(lordHowe.end - lordHowe.start).toBe(23.5 * 3_600_000);
-  // From 02:00 to 02:30: half of the hour does not exist.
-  expect([1, 2, 3].map((hour) => hourExistsOn(lordHowe, hour))).toEqual([true, false, true]);
+  // From 02:00 to 02:30: the beginning of the hour does not exist.
+  expect([1, 2, 3].map((hour) => hourBeginsOn(lordHowe, hour))).toEqual([true, false, true]);
   const back = wallDay(date('2027-04-04'), 'Australia/Lord_Howe');
-  expect([0, 1, 2, 3, 23].map((hour) => hourExistsOn(back, hour))).toEqual([true, true, true, true, true]);
+  expect([0, 1, 2, 3, 23].map((hour) => hourBeginsOn(back, hour))).toEqual([true, true, true, true, true]);
+  // From 02:45 to 03:45.
+  const chatham = wallDay(date('2027-09-26'), 'Pacific/Chatham');
+  expect([2, 3, 4].map((hour) => hourBeginsOn(chatham, hour))).toEqual([true, false, true]);
+  // The last hour of a day is skipped.
+  const nuuk = wallDay(date('2027-03-27'), 'America/Nuuk');
+  expect([22, 23].map((hour) => hourBeginsOn(nuuk, hour))).toEqual([true, false]);
+  expect(momentOn(nuuk, 23)).toBe(nuuk.end);
   const beirut = wallDay(date('2026-03-29'), 'Asia/Beirut');
-  expect(hourExistsOn(beirut, 0)).toBe(false);
-  expect(hourExistsOn(beirut, 1)).toBe(true);
+  expect(hourBeginsOn(beirut, 0)).toBe(false);
+  expect(hourBeginsOn(beirut, 1)).toBe(true);
   const apia = wallDay(date('2011-12-30'), 'Pacific/Apia');
   expect(apia.end - apia.start).toBe(0);
-  expect(hourExistsOn(apia, 12)).toBe(false);
+  expect(hourBeginsOn(apia, 12)).toBe(false);
 });
 
 test.each([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { addBrand } from '../../src/domain/brand.ts';
-import { addCommunity } from '../../src/domain/community.ts';
-import type { DayHours, SpaceEvent, SpaceTerms } from '../../src/domain/events.ts';
+import { addCommunity, changeCommunity } from '../../src/domain/community.ts';
+import type { CommunityFacts, DayHours, SpaceEvent, SpaceTerms } from '../../src/domain/events.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import {
   addSpace,
@@ -217,4 +217,22 @@ test('a brand has a name, and is added once', () => {
   expect(addBrand(undefined, acme)).toEqual([{ type: 'BrandAdded', data: acme }]);
   expect(addBrand(acme, acme)).toMatchObject({ refused: 'ValidationError' });
   expect(addBrand(undefined, { ...acme, name: '  ' })).toMatchObject({ refused: 'ValidationError' });
+});
+
+test('open bookings keep the zone of a community, and nothing else', () => {
+  const community = { communityId: communityId(1), name: 'Harbour', timeZone: 'Asia/Dubai' };
+  const open = { count: 3, lastDate: '2027-03-28' as PlainDate };
+  const change = (changes: Partial<CommunityFacts>, bookings?: typeof open, seen?: CommunityFacts) =>
+    changeCommunity(community, { communityId: communityId(1), facts: changes, ...(seen && { seen }) }, bookings);
+  expect(change({ timeZone: 'Europe/Berlin' })).toMatchObject([{ data: { timeZone: 'Europe/Berlin' } }]);
+  expect(change({ name: 'Quay', timeZone: 'Europe/Berlin' }, open)).toEqual({
+    refused: 'ValidationError',
+    details: 'timeZone cannot be changed while requests and bookings are open: 3, the last on 2027-03-28.',
+  });
+  expect(change({ name: 'Quay', timeZone: 'asia/dubai' }, open)).toMatchObject([{ data: { name: 'Quay' } }]);
+  expect(change({ timeZone: 'Mars/Olympus' }, open)).toMatchObject({ details: expect.stringContaining('IANA') });
+  // What a colleague has changed comes first.
+  expect(change({ timeZone: 'Europe/Berlin' }, open, { ...community, name: 'Before' })).toMatchObject({
+    details: expect.stringContaining('meanwhile'),
+  });
 });

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { wallDay } from '../../src/domain/calendar.ts';
 import { closeTime, reopenTime } from '../../src/domain/closed-time.ts';
 import { type Decision, isRefusal } from '../../src/domain/decision.ts';
 import type { BookingEvent, SpaceDayEvent } from '../../src/domain/events.ts';
+import { bookedTime, closedTime, overlaps } from '../../src/domain/held-times.ts';
 import { bookingId, brandId, closureId, communityId } from '../../src/domain/ids.ts';
 import {
   approveBooking,
@@ -15,7 +17,6 @@ import {
   requestBooking,
   type SpaceDay,
 } from '../../src/domain/space-day.ts';
-import { overlaps } from '../../src/domain/time-slots.ts';
 import {
   acme,
   approved,
@@ -170,7 +171,7 @@ describe('requesting a booking', () => {
     const space = { ...hall, windowStart: 0, durationHours: 1 };
     given()
       .when(request({ space, date: day('2027-10-31'), startHour: 2 }))
-      .thenEvents({ data: { startsAt: '2027-10-31T00:00:00.000Z', endsAt: '2027-10-31T02:00:00.000Z' } });
+      .thenEvents({ data: { startsAt: '2027-10-31T00:00:00.000Z', endsAt: '2027-10-31T01:00:00.000Z' } });
   });
 
   test('a fractional duration ends on a rounded hour, but frees the space to the quarter hour', () => {
@@ -346,7 +347,7 @@ describe('closed times', () => {
   const close =
     (event = timeClosed()) =>
     (state: SpaceDay) =>
-      closeTime(state, event.data);
+      closeTime(state, event.data, hall);
   const reopen =
     (event = timeReopened()) =>
     (state: SpaceDay) =>
@@ -561,7 +562,7 @@ test('the live bookings and own events of a day never overlap, and no earlier st
           approve: () => approveBooking(state, { bookingId: bookingId(id), communityId: hall.communityId }, context),
           cancel: () =>
             cancelBooking(state, { bookingId: bookingId(id), by: { kind: 'Brand', id: acme.brandId } }, context),
-          own: () => closeTime(state, timeClosed(closure).data),
+          own: () => closeTime(state, timeClosed(closure).data, hall),
           reopen: () => reopenTime(state, timeReopened(closure).data),
         };
         const decision: Decision<SpaceDayEvent> = decisions[what]();
@@ -569,11 +570,9 @@ test('the live bookings and own events of a day never overlap, and no earlier st
         if (!isRefusal(decision)) state = decision.reduce(evolveSpaceDay, state);
       }
       for (const before of earlier) expect(written(before.state, 50)).toBe(before.text);
-      const live = [...state.open.values()].map(({ request: { startHour, freeFrom } }) => ({
-        start: startHour,
-        until: freeFrom,
-      }));
-      live.push(...state.closed.values());
+      const date = wallDay(day('2026-12-10'), hall.timeZone);
+      const live = [...state.open.values()].map(({ request }) => bookedTime(date, request));
+      live.push(...[...state.closed.values()].map((hours) => closedTime(date, hours)));
       for (const [index, a] of live.entries())
         for (const b of live.slice(index + 1)) expect(overlaps(a, b)).toBe(false);
     }),

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { wallDay } from '../../src/domain/calendar.ts';
 import { isStartHour } from '../../src/domain/day-terms.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
-import type { BookingEvent } from '../../src/domain/events.ts';
+import type { BookingEvent, ClosureKind } from '../../src/domain/events.ts';
+import type { BookedHours, ClosedHours } from '../../src/domain/held-times.ts';
 import { bookingId, brandId, cents, closureId, communityId } from '../../src/domain/ids.ts';
 import type { Space } from '../../src/domain/space.ts';
 import { EMPTY_SPACE_DAY, evolveSpaceDay, requestBooking } from '../../src/domain/space-day.ts';
@@ -23,6 +24,12 @@ import {
 
 const now = at('2026-12-01T11:00:00Z');
 const FREE = { taken: [], closed: [] };
+/** A booking of the hall, of four hours if not said otherwise. */
+const bookedFrom = (startHour: number, durationHours = 4): BookedHours => ({
+  startHour,
+  durationHours,
+  timeZone: hall.timeZone,
+});
 const open = (slots: ReturnType<typeof timeSlots>) =>
   slots.filter(({ isAvailable }) => isAvailable).map(({ hour }) => hour);
 
@@ -48,7 +55,7 @@ test('slots whose event would exceed the window say how many hours remain', () =
 
 describe('a slot is closed', () => {
   test('when its event would overlap a booking', () => {
-    expect(open(timeSlots(hall, day('2026-12-10'), { ...FREE, taken: [{ start: 14, until: 18 }] }, now))).toEqual([
+    expect(open(timeSlots(hall, day('2026-12-10'), { ...FREE, taken: [bookedFrom(14)] }, now))).toEqual([
       9, 10, 18, 19, 20, 21,
     ]);
   });
@@ -144,8 +151,7 @@ describe('why an hour is closed', () => {
   });
 
   const held = (start: number, brand: typeof acme, status: TakenHours['status']): TakenHours => ({
-    start,
-    until: start + 4,
+    ...bookedFrom(start),
     brandId: brand.brandId,
     status,
   });
@@ -173,14 +179,14 @@ describe('why an hour is closed', () => {
   });
 
   test('closed hours close every event that would overlap them, whoever holds them besides', () => {
-    const closed = [{ start: 14.5, until: 18 }];
+    const closed: ClosedHours[] = [{ kind: 'Closure', start: 14.5, until: 18 }];
     expect(open(timeSlots(hall, date, { taken: [], closed }, now))).toEqual([9, 10, 18, 19, 20, 21]);
-    const held = { closed, taken: [{ start: 14, until: 18 }] };
+    const held = { closed, taken: [bookedFrom(14)] };
     expect(whyClosed(hall, wallDay(date, hall.timeZone), 14, held, now)).toEqual({ why: 'Closed' });
   });
 
   test('the time between bookings is kept free on both sides', () => {
-    const held = { closed: [], taken: [{ start: 14, until: 16 }] };
+    const held = { closed: [], taken: [bookedFrom(14, 2)] };
     const withGap = (gapHours: number) => open(timeSlots({ ...hall, durationHours: 2, gapHours }, date, held, now));
     expect(withGap(0)).toEqual([9, 10, 11, 12, 16, 17, 18, 19, 20, 21]);
     expect(withGap(1.5)).toEqual([9, 10, 18, 19, 20, 21]);
@@ -201,9 +207,16 @@ describe('why an hour is closed', () => {
       },
       { requiredKeys: ['active'] },
     );
-    const times = fc.array(fc.record({ start: fc.integer({ min: 0, max: 23 }), hours: fc.constantFrom(0.5, 1, 24) }), {
-      maxLength: 2,
-    });
+    const times = fc.array(
+      fc.record({
+        kind: fc.constantFrom<ClosureKind>('Closure', 'OwnEvent'),
+        start: fc.integer({ min: 0, max: 23 }),
+        hours: fc.constantFrom(0.5, 1, 24),
+      }),
+      {
+        maxLength: 2,
+      },
+    );
     fc.assert(
       fc.property(hours, fc.integer({ min: 0, max: 23 }), minutes, terms, times, (starts, hour, shift, some, shut) => {
         const space: Space = { ...hall, ...some };
@@ -212,13 +225,15 @@ describe('why an hour is closed', () => {
           const event = requested({ bookingId: bookingId(index + 1), startHour });
           return index === 0 ? [event, approved(event)] : [event];
         });
-        const closed = shut.map(({ start, hours: length }) => ({ start, until: Math.min(24, start + length) }));
+        const closed = shut.map(({ kind, start, hours: length }) => ({
+          kind,
+          start,
+          until: Math.min(24, start + length),
+        }));
         const closures = closed.map((interval, index) =>
           timeClosed({ closureId: closureId(`c${index}`), ...interval }),
         );
-        const taken = events.flatMap(({ type, data }) =>
-          type === 'BookingRequested' ? [{ start: data.startHour, until: data.freeFrom }] : [],
-        );
+        const taken = events.flatMap(({ type, data }) => (type === 'BookingRequested' ? [data] : []));
         const decision = requestBooking(
           [...events, ...closures].reduce(evolveSpaceDay, EMPTY_SPACE_DAY),
           requestCommand({ bookingId: bookingId(9), space, startHour: hour }),

@@ -11,7 +11,7 @@ import { reviews } from '../../projections/reviews.ts';
 import { spaceRatings } from '../../projections/space-ratings.ts';
 import { spaces } from '../../projections/spaces.ts';
 import { webhooks } from '../../projections/webhooks.ts';
-import type { DomainEvent } from '../../src/domain/events.ts';
+import type { CommunityFacts, DomainEvent } from '../../src/domain/events.ts';
 import {
   apiKeyId,
   bookingId,
@@ -89,9 +89,9 @@ test('availability: a request holds hours, its approval takes them, and its canc
   const second = requested({ bookingId: bookingId(2), brand: other, startHour: 14 });
   const day = { spaceId: 7, date: '2026-12-10' };
   const taken = [
-    { bookingId: 1, brandId: 3, status: 'Pending', start: 10, until: 14 },
-    { bookingId: 2, brandId: 4, status: 'Approved', start: 14, until: 18 },
-  ];
+    { bookingId: 1, brandId: 3, status: 'Pending', startHour: 10 },
+    { bookingId: 2, brandId: 4, status: 'Approved', startHour: 14 },
+  ].map((hours) => ({ ...hours, durationHours: 4, timeZone: 'Europe/Berlin' }));
   expect(folded(availability, first, second, approved(second))).toEqual({
     '7:2026-12-10': { ...day, taken, closed: [] },
   });
@@ -147,7 +147,17 @@ test('a space lists each former name once, without the current one', () => {
 test('communities and brands', () => {
   const community = { communityId: communityId(1), name: 'Harbour', timeZone: 'UTC' };
   const brand = { brandId: brandId(3), name: 'Acme' };
-  expect(folded(communities, { type: 'CommunityAdded', data: community })).toEqual({ 1: community });
+  const added: DomainEvent = { type: 'CommunityAdded', data: community };
+  expect(folded(communities, added)).toEqual({ 1: community });
+  const changed = (facts: Partial<CommunityFacts>): DomainEvent => ({
+    type: 'CommunityChanged',
+    data: { ...facts, communityId: community.communityId },
+  });
+  expect(folded(communities, added, changed({ name: 'Quay' }))).toEqual({ 1: { ...community, name: 'Quay' } });
+  // What follows its zone has moved then.
+  expect(folded(communities, added, changed({ timeZone: 'Asia/Tokyo' }))).toEqual({
+    1: { ...community, timeZone: 'Asia/Tokyo', zoneChangedAt: expect.stringMatching(/^2026-12-01T/) },
+  });
   expect(folded(brands, { type: 'BrandAdded', data: brand })).toEqual({ 3: brand });
 });
 

@@ -1,7 +1,9 @@
-import type { Community } from '../../domain/community.ts';
+import type { Community, OpenBookings } from '../../domain/community.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import type { CommunityFacts } from '../../domain/events.ts';
+import type { CommunityId } from '../../domain/ids.ts';
 import { NAME } from '../../domain/limits.ts';
+import { shortDate } from '../../html/formats.ts';
 import { html } from '../../html/html.ts';
 import { type Answer, done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { field, hiddenField, postForm, problemOf } from '../parts/forms.ts';
@@ -18,9 +20,9 @@ const CHANGED = 'It was changed by someone else in the meantime, and nothing was
 /** The name and the time zone of a community. */
 export function communityPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   community.get(COMMUNITY_PATH, 'Manager', async (visit) => {
-    const current = await queries.spaces.community(visit.account.id);
-    if (current === undefined) return missing('page');
-    return editPage(visit, current, visit.restored === undefined ? current : factsIn(visit.restored));
+    const shown = await read(visit.account.id);
+    if (shown === undefined) return missing('page');
+    return editPage(visit, shown, visit.restored === undefined ? shown.current : factsIn(visit.restored));
   });
 
   community.post(COMMUNITY_PATH, 'Manager', async (visit): Promise<Answer> => {
@@ -28,16 +30,21 @@ export function communityPages({ community }: ConsoleRoutes, { commands, queries
     const [facts, seen] = [factsIn(visit.form), seenIn(visit.form)];
     const outcome = await commands.catalogue.changeCommunity({ communityId, facts, seen }, visit.context);
     if (!isRefusal(outcome))
-      return outcome.events.length > 0
-        ? done(SPACES, 'Saved. Bookings keep their date and hour.')
-        : nothingToDo(SPACES, 'Nothing has changed.');
-    const current = await queries.spaces.community(communityId);
-    if (current === undefined) return missing('page');
-    const isOutdated = seen.name !== current.name || seen.timeZone !== current.timeZone;
-    if (isOutdated) return { ...editPage(visit, current, facts, { '': CHANGED }), status: 409 };
-    return editPage(visit, current, facts, problemOf(outcome, LABELS));
+      return outcome.events.length > 0 ? done(SPACES, 'Saved.') : nothingToDo(SPACES, 'Nothing has changed.');
+    const shown = await read(communityId);
+    if (shown === undefined) return missing('page');
+    const isOutdated = seen.name !== shown.current.name || seen.timeZone !== shown.current.timeZone;
+    if (isOutdated) return { ...editPage(visit, shown, facts, { '': CHANGED }), status: 409 };
+    return editPage(visit, shown, facts, problemOf(outcome, LABELS));
   });
+
+  async function read(id: CommunityId): Promise<Shown | undefined> {
+    const [current, open] = await Promise.all([queries.spaces.community(id), commands.catalogue.openBookings(id)]);
+    return current && { current, open };
+  }
 }
+
+type Shown = { readonly current: Community; readonly open: OpenBookings | undefined };
 
 const factsIn = (form: Form): CommunityFacts => form.texts(['name', 'timeZone']);
 
@@ -51,13 +58,13 @@ function seenIn(form: Form): CommunityFacts {
   }
 }
 
-function editPage(visit: Visit, seen: Community, typed: CommunityFacts, problems: Problems = {}): PageContent {
+function editPage(visit: Visit, { current, open }: Shown, typed: CommunityFacts, problems: Problems = {}): PageContent {
   const control = (name: keyof typeof LABELS, hint: string, attributes: Readonly<Record<string, string | number>>) =>
     field({ name, label: LABELS[name], value: typed[name], required: true, hint, problems, attributes });
-  const zone = 'Of all its spaces, such as Europe/Berlin. Bookings keep their date and hour, by the new clock.';
-  const content = html`${hiddenField('seen', JSON.stringify({ name: seen.name, timeZone: seen.timeZone }))}
+  const seen = JSON.stringify({ name: current.name, timeZone: current.timeZone });
+  const content = html`${hiddenField('seen', seen)}
 ${control('name', 'Brands see it beside your spaces.', { maxlength: NAME.max, autocomplete: 'off' })}
-${control('timeZone', zone, { autocomplete: 'off', spellcheck: 'false' })}
+${control('timeZone', zoneHint(open), { autocomplete: 'off', spellcheck: 'false' })}
 <div><button class="button">Save</button></div>`;
   return {
     title: 'Name and time zone',
@@ -65,4 +72,11 @@ ${control('timeZone', zone, { autocomplete: 'off', spellcheck: 'false' })}
     problems,
     main: postForm(visit, COMMUNITY_PATH, 'card fields narrow', content),
   };
+}
+
+function zoneHint(open: OpenBookings | undefined): string {
+  if (open === undefined)
+    return 'Of all its spaces, such as Europe/Berlin. Closed times and own events keep their dates and hours, by the new clock.';
+  const bookings = open.count === 1 ? '1 request or booking is' : `${open.count} requests and bookings are`;
+  return `Of all its spaces. It cannot be changed while ${bookings} open, the last on ${shortDate(open.lastDate)}.`;
 }

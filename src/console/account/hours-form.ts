@@ -33,7 +33,7 @@ export type TypedTerms = {
 };
 
 const HINTS: Readonly<Record<Rule, { readonly hint: string; readonly limit: typeof GAP_HOURS }>> = {
-  gapHours: { hint: 'Hours to keep free before and after each booking', limit: GAP_HOURS },
+  gapHours: { hint: 'Hours to keep free before and after each booking, also beside own events', limit: GAP_HOURS },
   noticeHours: { hint: 'Hours before its start by which an event must be requested', limit: NOTICE_HOURS },
   horizonDays: { hint: `Days that can be booked from today on. Empty: ${MAX_YEARS_AHEAD} years.`, limit: HORIZON_DAYS },
   cancelHours: { hint: 'Hours before the start until which a brand may cancel', limit: CANCEL_HOURS },

@@ -133,13 +133,11 @@ ${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`;
 }
 
 /** All bookings of a filter, in the order of its page. */
-function wholeListOf({ account, accountZone, now }: Visit, filter: ListFilter) {
+function wholeListOf({ now }: Visit, filter: ListFilter) {
   const { when, state, typed } = filter;
-  // A brand's bookings are in several zones.
-  const zone = account.kind === 'Community' ? accountZone : undefined;
   return {
     ...readRange(typed).dates,
-    ...(when !== 'all' && { period: { is: when, now, ...defined({ zone }) } }),
+    ...(when !== 'all' && { period: { is: when, now } }),
     ...(state !== undefined && { list: listIn(state) }),
     direction: isLatestFirst(filter) ? 'descending' : 'ascending',
   } as const;

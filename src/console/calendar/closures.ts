@@ -76,7 +76,9 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
     const { days, skipped, bookings } = outcome;
     const parts = [
       `${capitalised(WORD[typed.kind])} saved: ${counted(days, 'day')} of spaces.`,
-      ...(skipped.length > 0 ? [`${counted(skipped.length, 'day')} left out, as the hours are not free.`] : []),
+      ...(skipped.length > 0
+        ? [`${counted(skipped.length, 'day')} left out, as the hours are not free or the clocks skip them.`]
+        : []),
       ...(bookings.length > 0
         ? [`${counted(bookings.length, 'booking')} inside it stay${bookings.length === 1 ? 's' : ''}.`]
         : []),
@@ -249,6 +251,6 @@ function leftOutList({ leftOut }: ReadableClosure, names: Names): Html | undefin
     const name = named(names.get(spaceId) ?? `Space ${spaceId}`);
     return html`<li><a href="/console/calendar/${date}?space=${spaceId}">${shortDate(date)}</a>, ${name}</li>`;
   };
-  return html`<section class="stack tight"><h2>Days left out</h2><p>The hours are not free on these days.</p>
+  return html`<section class="stack tight"><h2>Days left out</h2><p>The hours are not free on these days, or the clocks skip them.</p>
 <ul class="bullets">${leftOut.slice(0, MOST_LISTED).map(item)}</ul>${more > 0 && html`<p>And ${more} more.</p>`}</section>`;
 }

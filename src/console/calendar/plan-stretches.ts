@@ -1,6 +1,6 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { ReadableClosure } from '../../../projections/closures.ts';
-import { weekdayOf } from '../../domain/calendar.ts';
+import { momentOn, wallDay, weekdayOf } from '../../domain/calendar.ts';
 import { concerns } from '../../domain/closure.ts';
 import { type DayTerms, termsOn } from '../../domain/day-terms.ts';
 import { maxOf, minOf } from '../../domain/extremes.ts';
@@ -99,7 +99,9 @@ export function stretchesOf({ terms, bookings, closures }: PlanRow, date: PlainD
   return stretches;
 }
 
-/** When a space is closed by its hours, and why. */
+const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
+
+/** When a space is closed by its hours, or the clocks skip them, and why. */
 function shutTimes(terms: DayTerms, date: PlainDate): readonly HeldTime[] {
   const shut = (start: number, until: number, why: string): HeldTime => ({
     ...{ start, until },
@@ -107,5 +109,11 @@ function shutTimes(terms: DayTerms, date: PlainDate): readonly HeldTime[] {
   });
   if (!terms.active) return [shut(0, 24, 'Closed: takes no bookings')];
   if (terms.isClosedDay) return [shut(0, 24, `Closed on ${weekdayOf(date)}s`)];
-  return [shut(0, terms.windowStart, 'Outside hours'), shut(terms.windowEnd, 24, 'Outside hours')];
+  const day = wallDay(date, terms.timeZone);
+  const skipped = HOURS.filter((hour) => momentOn(day, hour) === momentOn(day, hour + 1));
+  return [
+    ...skipped.map((hour) => shut(hour, hour + 1, 'Skipped by the clocks')),
+    shut(0, terms.windowStart, 'Outside hours'),
+    shut(terms.windowEnd, 24, 'Outside hours'),
+  ];
 }

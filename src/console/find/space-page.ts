@@ -145,8 +145,12 @@ async function startTimes(
 ): Promise<StartTimes> {
   const result = await availability(wanted);
   return isRefusal(result)
-    ? { slots: [], closed: () => undefined }
-    : { slots: result.timeSlots(), closed: (hour) => result.closed(hour) };
+    ? { slots: [], closed: () => undefined, freeFrom: (hour) => hour }
+    : {
+        slots: result.timeSlots(),
+        closed: (hour) => result.closed(hour),
+        freeFrom: (hour) => result.freeFrom(hour),
+      };
 }
 
 /** The number of free start times on each of the days from a date on. */

@@ -3,7 +3,7 @@ import type { DayTerms } from '../../domain/day-terms.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
-import { type ClosedKind, horizonOf, type TimeSlot, usageEnd } from '../../domain/time-slots.ts';
+import { type ClosedKind, horizonOf, type TimeSlot } from '../../domain/time-slots.ts';
 import { clock, duration, shortDate } from '../../html/formats.ts';
 import { flag, type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
@@ -16,6 +16,8 @@ export type StartTimes = {
   readonly slots: readonly TimeSlot[];
   /** Why no event can start at an hour. */
   closed(hour: number): ClosedKind | undefined;
+  /** The hour from which the space is free after an event that starts at an hour. */
+  freeFrom(hour: number): number;
 };
 
 type Reason = { readonly short: string; long(space: Space): string };
@@ -77,12 +79,15 @@ export function startTimeField(
   chosen: number | 'unchoosable' | undefined,
   problems: Problems,
 ): Html {
-  const { slots, closed } = times;
+  const { slots, closed, freeFrom } = times;
   const firstOpen = slots.find(({ isAvailable }) => isAvailable)?.hour;
   const error = errorText('startHour', problems.startHour);
-  const tiles = html`<ul class="slots">${slots.map((slot) => tile(space, slot, closed(slot.hour), chosen, slot.hour === firstOpen))}</ul>`;
+  const tiles = slots.map((slot) =>
+    tile(slot, freeFrom(slot.hour), closed(slot.hour), chosen, slot.hour === firstOpen),
+  );
+  const list = html`<ul class="slots">${tiles}</ul>`;
   if (firstOpen === undefined)
-    return html`<p id="startHour">No time is free on this day. Choose another day above.</p>${tiles}${error}`;
+    return html`<p id="startHour">No time is free on this day. Choose another day above.</p>${list}${error}`;
   const isHeld = slots.some(({ hour }) => HELD.has(closed(hour)));
   return html`<fieldset class="field"><legend>Start time</legend>
 ${
@@ -90,13 +95,13 @@ ${
   space.durationHours > 1 &&
   html`<p class="hint">An event of ${duration(space.durationHours)} must end before the next one begins, which closes
 the hours before it too.</p>`
-}${tiles}${error}</fieldset>`;
+}${list}${error}</fieldset>`;
 }
 
 /** @param isFirst whether the list of problems links to this tile */
 function tile(
-  space: Space,
   { hour, isAvailable, usageHours }: TimeSlot,
+  until: number,
   closed: ClosedKind | undefined,
   chosen: number | 'unchoosable' | undefined,
   isFirst: boolean,
@@ -104,7 +109,7 @@ function tile(
   const input = (attributes: Html) =>
     html`<input${isFirst && html` id="startHour"`} form="request" type="radio" name="startHour" value="${hour}" required${attributes}>`;
   const time = html`<span class="time">${clock(hour)}</span>
-<span class="small">to ${clock(usageEnd(space, hour))}${usageHours !== undefined && html`<br>only ${usageHours} h`}</span>`;
+<span class="small">to ${clock(until)}${usageHours !== undefined && html`<br>only ${usageHours} h`}</span>`;
   if (isAvailable && chosen === 'unchoosable') return html`<li><div class="slot">${time}</div></li>`;
   if (isAvailable) return html`<li><label class="slot">${input(flag('checked', chosen === hour))}${time}</label></li>`;
   const kind = closed === undefined ? '' : ` is-${closed.toLowerCase()}`;
