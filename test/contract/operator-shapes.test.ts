@@ -11,6 +11,7 @@ import { toTimestamp } from '../../src/domain/calendar.ts';
 import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
 import { createTools } from '../../src/mcp/tools.ts';
 import { openFailedEvents } from '../../src/outbox/failed-events.ts';
+import { MARKS } from '../../src/outbox/marks.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { inProcess, json, useDataDir } from '../cli/in-process.ts';
@@ -344,7 +345,7 @@ async function failedTest({ core: { webhooks } }: RunningService, webhookId: str
   return failed;
 }
 
-/** Adds an unlisted field to every object of every stored document. */
+/** Adds an unlisted field to every object of every stored document. Marks are left as they are: their fields are kinds of events. */
 function addEverywhere(dataDir: string): void {
   // A generation of read models has a file of its own.
   const generations = globSync('read-models/*.sqlite', { cwd: dataDir });
@@ -353,7 +354,7 @@ function addEverywhere(dataDir: string): void {
     const tables = database.prepare(
       `SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%document TEXT%'`,
     );
-    for (const { name } of tables.all()) {
+    for (const { name } of tables.all().filter((table) => table.name !== MARKS.name)) {
       const rows = database.prepare(`SELECT key, document FROM "${name}" WHERE document IS NOT NULL`).all();
       const update = database.prepare(`UPDATE "${name}" SET document = ? WHERE key = ?`);
       for (const { key, document } of rows)
