@@ -146,8 +146,8 @@ export type PageRange = DateRange &
 /** A whole list, which is read in pages. */
 export type WholeList = Pick<PageRange, 'startDate' | 'endDate' | 'period' | 'direction'>;
 
-/** Bookings that are read at once for a whole list, whose texts are opened and formatted in the same turn of the event loop: 1 to 2 ms. */
-export const READ_TOGETHER = 50;
+/** Bookings of a whole list whose texts are opened and formatted in the same turn of the event loop: 1 to 2 ms. */
+export const SHOWN_TOGETHER = 50;
 
 export type PartQuery = PageRange & {
   /** Lists that have no booking in common, and are shown as one. Default: all bookings of the account. */
@@ -173,15 +173,19 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     return { date, startHour: isVisible ? booking.startHour : 0, bookingId };
   }
 
-  /** The bookings of one list in one segment, in order. Reads as many at a time as a page shows. */
+  /** The bookings of one list in one segment, in order. Reads as many at a time as a page shows, or all over one cursor. */
   async function* ofSegment(
     account: Account,
     list: BookingList,
     segment: Segment,
-    { direction, after: begin, limit }: Position & { readonly limit: number },
+    { direction, after: begin, limit }: Position,
   ): AsyncGenerator<BookingDocument> {
     for (let after = begin; ; ) {
-      const query = inOrder(account, list, segment, { direction, limit, ...defined({ after }) });
+      const query = inOrder(account, list, segment, { direction, ...defined({ after, limit }) });
+      if (limit === undefined) {
+        for await (const { document } of documents.find(query)) yield document;
+        return;
+      }
       const page = await documentsOf(documents.find(query));
       yield* page;
       if (page.length < limit) return;
@@ -192,13 +196,13 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
   /** The bookings of a query after a sort key, or all of them. */
   async function* bookingsAfter(
     account: Account,
-    query: PartQuery,
-    { direction, after, limit }: Position & { readonly limit: number },
+    query: Omit<PartQuery, 'limit'>,
+    { direction, after, limit }: Position,
   ): AsyncGenerator<BookingDocument> {
     const segments = segmentsOf(query);
     for (const segment of direction === 'ascending' ? segments : segments.toReversed()) {
       const lists = listsOf(query).map((list) =>
-        ofSegment(account, list, segment, { direction, limit, ...defined({ after }) }),
+        ofSegment(account, list, segment, { direction, ...defined({ after, limit }) }),
       );
       for await (const booking of merged(lists, (a, b) => compare(a, b, direction)))
         if (booking.bookingId !== query.except) yield booking;
@@ -225,13 +229,13 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
   return {
     page,
 
-    /** Every booking of a list, in order, in pages. The next page is read when it is asked for. */
+    /** Every booking of a list, in order, in pages, over one cursor for each list: a sorted read for each page would take a server seconds. */
     pages: (
       account: Account,
       query: WholeList & Pick<PartQuery, 'lists' | 'except'>,
     ): AsyncGenerator<BookingDocument[]> => {
-      const part = { ...query, limit: READ_TOGETHER };
-      return unhurried(inPages(bookingsAfter(account, part, part), READ_TOGETHER));
+      const { direction } = query;
+      return unhurried(inPages(bookingsAfter(account, query, { direction }), SHOWN_TOGETHER));
     },
   };
 }
@@ -244,7 +248,7 @@ export async function* unhurried<T>(pages: AsyncIterable<T>): AsyncGenerator<T> 
   }
 }
 
-const listsOf = ({ lists = [{}] }: PartQuery): readonly BookingList[] => lists;
+const listsOf = ({ lists = [{}] }: Pick<PartQuery, 'lists'>): readonly BookingList[] => lists;
 
 const opposite = (direction: Direction): Direction => (direction === 'ascending' ? 'descending' : 'ascending');
 
@@ -254,7 +258,7 @@ const isWithin = (date: PlainDate, { startDate, endDate }: DateRange): boolean =
   (startDate === undefined || date >= startDate) && (endDate === undefined || date <= endDate);
 
 /** The segments of a query in order of their dates. Only around the present does the end of a booking tell more than its date. */
-function segmentsOf({ startDate, endDate, period }: PartQuery): Segment[] {
+function segmentsOf({ startDate, endDate, period }: Pick<PartQuery, 'startDate' | 'endDate' | 'period'>): Segment[] {
   const range = defined({ startDate, endDate });
   if (period === undefined) return [range];
   const { is, now } = period;

@@ -14,11 +14,10 @@ import {
   type Direction,
   type ListPage,
   ownedBy,
-  READ_TOGETHER,
   rangeOf,
+  SHOWN_TOGETHER,
   unhurried,
 } from './booking-pages.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { type PageRequest, readPage } from './read-page.ts';
 
@@ -83,7 +82,8 @@ type Moments = { readonly from: Timestamp; readonly below: Timestamp };
 type Position = {
   readonly direction: Direction;
   readonly after?: readonly [Timestamp, number];
-  readonly limit: number;
+  /** Default: all. */
+  readonly limit?: number;
 };
 
 const MOMENTS: Moments = { from: toTimestamp(0), below: toTimestamp(1) };
@@ -140,7 +140,7 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
     return [...new Set(groups.flat().map(({ values }) => values.timeZone))];
   }
 
-  /** The charges or refunds made in a zone, in order. Reads as many at a time as a page shows. */
+  /** The charges or refunds made in a zone, in order. Reads as many at a time as a page shows, or all over one cursor. */
   async function* madeIn(
     account: Account,
     kind: Made['kind'],
@@ -149,15 +149,16 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
   ): AsyncGenerator<Made> {
     const query = kind === 'charge' ? chargesMade : refundsMade;
     for (let after = position.after && placeBeside(position.after, kind, direction); ; ) {
-      const place = { direction, limit, ...defined({ after }) };
-      const page = await documentsOf(documents.find(query(account, momentsOf(month, zone), zone, place)));
-      for (const booking of page) {
+      const place = { direction, ...defined({ after, limit }) };
+      let count = 0;
+      for await (const { document: booking } of documents.find(query(account, momentsOf(month, zone), zone, place))) {
+        count += 1;
         const at = kind === 'charge' ? booking.approvedAt : booking.changedAt;
         if (at === undefined) continue;
         after = [at, booking.bookingId];
         yield { kind, at, booking };
       }
-      if (page.length < limit) return;
+      if (limit === undefined || count < limit) return;
     }
   }
 
@@ -232,7 +233,7 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
 
       /** All of them, in pages that are read when they are asked for. */
       pages: (account: Account, month: string): AsyncGenerator<Made[]> =>
-        unhurried(inPages(madeInAll(account, month, { direction: 'ascending', limit: READ_TOGETHER }), READ_TOGETHER)),
+        unhurried(inPages(madeInAll(account, month, { direction: 'ascending' }), SHOWN_TOGETHER)),
     },
   };
 }
