@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { test as base, describe, expect } from 'vitest';
 import { daysLater } from '../src/domain/calendar.ts';
-import { type PlainDate, communityId as toCommunityId } from '../src/domain/ids.ts';
+import type { PlainDate } from '../src/domain/ids.ts';
 import { readMarks } from '../src/outbox/marks.ts';
 import { mongoServer, ownDatabase } from './document-store/engines.ts';
 import { monitorCommands } from './document-store/mongodb/commands.ts';
@@ -27,8 +27,8 @@ async function openVenue() {
   const mongo = await monitorCommands(ownDatabase());
   const SECRET_KEY = randomBytes(32).toString('base64');
   const service = await runService({ EVENTSTORE_URL: log.url, MONGODB_URL: mongo.url, SECRET_KEY });
-  const communityId = await service.community();
-  const spaceId = await service.space(communityId);
+  const community = await service.community();
+  const spaceId = await service.space(community);
   const { key } = await service.brand();
   const book = async (startTime: string, startHour: number) => {
     const { statusCode } = await service.post('/bookings', { key, body: { spaceId, startTime, startHour } });
@@ -40,7 +40,7 @@ async function openVenue() {
     mongo.close();
     await log.stop();
   };
-  return { log, mongo, book, communityId: toCommunityId(communityId), core: service.core, stop };
+  return { log, mongo, book, account: community.account, core: service.core, stop };
 }
 
 describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
@@ -72,12 +72,11 @@ describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
     expect(count('find', /^readModelGenerations$/)).toBeLessThan(DAYS.length);
   });
 
-  test('a file of bookings is read over one cursor', async ({ venue: { mongo, book, core, communityId } }) => {
+  test('a file of bookings is read over one cursor', async ({ venue: { mongo, book, core, account } }) => {
     // More than are shown together.
     const days = Array.from({ length: 60 }, (_, day) => daysLater('2027-01-01' as PlainDate, day));
     await Promise.all(days.map((day) => book(day, FIRST)));
     mongo.commands.length = 0;
-    const account = { kind: 'Community', id: communityId } as const;
     const pages = await Array.fromAsync(core.queries.bookings.wholeList(account, { direction: 'ascending' }));
     expect(pages.flat()).toHaveLength(DAYS.length + days.length);
     const finds = mongo.commands.filter(({ name, collection }) => name === 'find' && collection.endsWith('.bookings'));
