@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LONGEST } from './longest-first.ts';
 
 /** One forbidden import for each folder and each file next to them: static, type-only, re-exported and dynamic in turn. */
 const WRONG_ARROWS: Readonly<Record<string, string>> = {
@@ -259,4 +260,8 @@ test('a line of HTML that is longer than 140 characters is refused, wherever it 
   const short = `html\`\n${line(140)}\n\${list.map((one) => html\`\n${line(140)}\n\`)}\`;`;
   write('src/leases/lines.ts', [short, `html\`\n${line(141)}\`;`].join('\n'));
   expect(refusedByBiome('src/leases')).toEqual(['lines.ts:6']);
+});
+
+test('every file that is started first exists', () => {
+  expect(LONGEST.filter((file) => !existsSync(new URL(file, import.meta.url)))).toEqual([]);
 });

@@ -4,14 +4,13 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * Files that take long, started first: started last, one of them would occupy a single core at the end. Those that compute alternate
  * with those that mostly wait, so that no more than a few compete for the processor.
  */
-const LONGEST = [
+export const LONGEST = [
   'service/export-import.test.ts',
   'stand-still.test.ts',
   'service/clock.test.ts',
   'console/every-browser.test.ts',
   'console/every-page.test.ts',
   'console/reach.browser.test.ts',
-  'threads/log-thread.test.ts',
   'service/move-store.test.ts',
   'service/slow-first-start.test.ts',
   'service/lagging-fan-out.test.ts',

@@ -24,7 +24,10 @@ type Belongings<Context> = {
   };
 };
 
-/** What ends with a role, a membership, a user or the personal data of a subject, beyond their own records: the whole list. */
+/**
+ * What ends with a role, a membership, a user or the personal data of a subject, beyond their own records. What a change of a role or a password
+ * ends besides is in src/auth/users.ts.
+ */
 export const createEndings = <Context>(belongings: Belongings<Context>) => ({
   /** A member of an account leaves it or gets another role: the invitations of former Managers. */
   async ofRole(account: Account, context: Context): Promise<void> {

@@ -27,9 +27,11 @@ export type Result = {
   readonly met?: 'yes' | 'noise' | 'no';
 };
 
+/** Of an even number of values, the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  const [below, above] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[Math.floor(sorted.length / 2)]];
+  return below === undefined || above === undefined ? Number.NaN : (below + above) / 2;
 }
 
 const summaryOf = (values: readonly number[]): Summary => ({

@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest';
-import { type Figure, resultOf } from './figure.ts';
+import { type Figure, median, resultOf } from './figure.ts';
 import { cellsOf, pageOf, textTable } from './report.ts';
 
 const latency: Figure = { name: 'POST by one client, p50', unit: 'ms', ratioFloor: { atMost: 0.7 } };
 const memory: Figure = { name: 'memory, idle', unit: 'MiB', floor: { atMost: 100 } };
 
 const met = (own: readonly number[], other: readonly number[]) => resultOf(latency, { own, other }).met;
+
+test('takes the mean of the two middle values of an even number of rounds for the median', () => {
+  expect([median([1]), median([2, 1]), median([3, 1, 2]), median([4, 1, 3, 2])]).toEqual([1, 1.5, 2, 2.5]);
+});
 
 test('compares the rounds pairwise and judges the median of their ratios', () => {
   const result = resultOf(latency, { own: [1, 2, 9], other: [2, 2, 10] });
