@@ -39,7 +39,7 @@ test('writes results as text and as a page', () => {
       'POST by one client, p50, slow disk',
       '2 (1.44–2) ms',
       '4 (2–4) ms',
-      '0.72 (0.5–0.72) ×',
+      '0.61 (0.5–0.72) ×',
       '≤ 0.7',
       'within the noise',
     ],
