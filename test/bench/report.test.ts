@@ -31,15 +31,15 @@ test('judges a ratio only against another checkout, and a value always', () => {
 
 test('writes results as text and as a page', () => {
   const results = [
-    { ...resultOf(latency, { own: [1.44, 2], other: [2, 4] }), disk: 'slow' },
+    { ...resultOf(latency, { own: [1.44, 2, 1.44], other: [2, 4, 2] }), disk: 'slow' },
     { ...resultOf(memory, { own: [123_456], other: [] }), disk: 'fast' },
   ] as const;
   expect(results.map(cellsOf)).toEqual([
     [
       'POST by one client, p50, slow disk',
-      '2 (1.44–2) ms',
-      '4 (2–4) ms',
-      '0.61 (0.5–0.72) ×',
+      '1.44 (1.44–2) ms',
+      '2 (2–4) ms',
+      '0.72 (0.5–0.72) ×',
       '≤ 0.7',
       'within the noise',
     ],
