@@ -4,23 +4,21 @@ import type { Timestamp } from '../src/domain/ids.ts';
 import { projection } from './projection.ts';
 
 export type CommunityDocument = Community & {
-  /** When its zone was changed last, which moved its closed times and own events. */
-  readonly zoneChangedAt?: Timestamp;
+  /** When its name or zone was changed last. Both show in calendars. */
+  readonly changedAt?: Timestamp;
 };
 
 /** Every community with its name and time zone. */
 export const communities = projection<CommunityDocument, CommunityEvent>({
   name: 'communities',
-  version: 4,
+  version: 5,
   indexes: [{ fields: ['communityId'] }],
   key: (event) => String(event.data.communityId),
   on: {
     CommunityAdded: evolveCommunity,
     CommunityChanged(community, event) {
       const next = evolveCommunity(community, event);
-      return next === undefined || event.data.timeZone === undefined
-        ? next
-        : { ...next, zoneChangedAt: event.metadata.at };
+      return next && { ...next, changedAt: event.metadata.at };
     },
   },
 });

@@ -1,4 +1,5 @@
-import type { SpaceChanged, SpaceEvent } from '../src/domain/events.ts';
+import type { Recorded, SpaceChanged, SpaceEvent } from '../src/domain/events.ts';
+import type { Timestamp } from '../src/domain/ids.ts';
 import { evolveSpace, type Space } from '../src/domain/space.ts';
 import { projection } from './projection.ts';
 
@@ -6,6 +7,8 @@ import { projection } from './projection.ts';
 export type SpaceDocument = Space & {
   /** What it was called before, latest first: bookings keep the name that they were made under. */
   readonly formerNames?: readonly string[];
+  /** When its name was changed last. */
+  readonly renamedAt?: Timestamp;
 };
 
 /** A document must not grow without end. */
@@ -14,18 +17,18 @@ const MAX_FORMER_NAMES = 100;
 const evolve = (space: SpaceDocument | undefined, event: Exclude<SpaceEvent, SpaceChanged>) =>
   evolveSpace(space, event);
 
-function changed(space: SpaceDocument | undefined, event: SpaceChanged): SpaceDocument | undefined {
+function changed(space: SpaceDocument | undefined, event: Recorded<SpaceChanged>): SpaceDocument | undefined {
   const next = evolveSpace(space, event);
   if (space === undefined || next === undefined || next.name === space.name) return next;
   const former = new Set([space.name, ...(space.formerNames ?? [])]);
   former.delete(next.name);
-  return { ...next, formerNames: [...former].slice(0, MAX_FORMER_NAMES) };
+  return { ...next, formerNames: [...former].slice(0, MAX_FORMER_NAMES), renamedAt: event.metadata.at };
 }
 
 /** Every space with its current terms and its former names. */
 export const spaces = projection<SpaceDocument, SpaceEvent>({
   name: 'spaces',
-  version: 4,
+  version: 5,
   indexes: [{ fields: ['communityId', 'spaceId'] }, { fields: ['spaceId'] }],
   key: (event) => String(event.data.spaceId),
   on: {

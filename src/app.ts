@@ -169,7 +169,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     }),
   );
   const { publicUrl } = config;
-  await app.register(calendarFeedRoute({ findFeed: createFeedSearch(core), queries, publicUrl }));
+  await app.register(calendarFeedRoute({ findFeed: createFeedSearch(core), queries, publicUrl, logId: core.logId }));
   const { inbox } = core.mail;
   if (inbox !== undefined) inboxPages(app, inbox);
   await app.register(sealKeyRoute({ publishedKey: core.audit.publishedKey }));

@@ -174,6 +174,8 @@ export type Core = Base & {
   /** Pending changes that the log may not hold yet. */
   readonly changing: Changing;
   readonly maintenance: ReturnType<typeof createMaintenance>;
+  /** The id of the log. */
+  readonly logId: string;
   readonly audit: Audit;
   readonly facts: StoreFacts;
   /** The processes and the store, for an operator. */
@@ -293,6 +295,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     isLocal: isLoopbackHost(config.host) && isLoopbackHost(new URL(config.publicUrl).hostname),
   });
   await identity.confirm();
+  const logId = await identity.logId();
 
   const webhooks = await createWebhooks({
     ...base,
@@ -305,6 +308,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const mailContent = await createMailContent({
     ...{ documents, readModels, personalData, queries, users, preferences, webhooks, clock },
     publicUrl: config.publicUrl,
+    logId,
     sender: config.smtp?.from ?? INBOX_SENDER,
     membersOf: users.membersOf,
     links: composeLinks({
@@ -318,7 +322,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
 
   return {
     ...base,
-    ...{ audit, metrics, facts },
+    ...{ audit, metrics, facts, logId },
     status: () => readServiceStatus({ ...base, readModels: readModels.status, webhooks, facts }),
     ...{
       personalData,

@@ -21,6 +21,8 @@ type Deps = {
   readonly findFeed: FindFeed;
   readonly queries: Pick<Queries, 'accounts' | 'calendarFeeds' | 'spaces'>;
   readonly publicUrl: string;
+  /** The id of the log, for the ids of events. */
+  readonly logId: string;
 };
 
 /**
@@ -77,7 +79,7 @@ async function* inTurn(parts: readonly Buffer[], chunks: AsyncGenerator<Buffer, 
 async function* chunksOf(feed: Feed, deps: Deps): AsyncGenerator<Buffer, undefined> {
   let text = calendarBegin(await nameOf(feed, deps.queries));
   for await (const entry of deps.queries.calendarFeeds.entries(feed)) {
-    text += eventText(feed.showsNames ? named(entry, feed, deps.publicUrl) : busy(entry));
+    text += eventText(feed.showsNames ? named(entry, feed, deps) : busy(entry, deps));
     if (text.length < CHUNK) continue;
     yield Buffer.from(text);
     text = '';
@@ -96,22 +98,28 @@ async function nameOf({ account, spaceId, showsNames }: Feed, { accounts, spaces
 const BUSY = 'Busy';
 
 /** What every feed shows: no name, no title, no place, no address of a page. */
-function busy(entry: FeedEntry): CalendarEvent {
-  if (entry.kind === 'Booking') return busyBooking(entry.booking);
+function busy(entry: FeedEntry, { logId }: Pick<Deps, 'logId'>): CalendarEvent {
+  if (entry.kind === 'Booking') return busyBooking(entry.booking, logId);
   const { start, end, closure, changedAt, date } = entry;
-  const uid = uidOf(`closure-${closure.closureId}-${date}`);
-  return { start, end, summary: BUSY, uid, changedAt, isTentative: false };
+  return {
+    uid: uidOf(`closure-${closure.closureId}-${date}`, logId),
+    start,
+    end,
+    ...(closure.start === 0 && closure.until === 24 && { wholeDay: date }),
+    createdAt: closure.addedAt,
+    changedAt,
+    isTentative: false,
+    summary: BUSY,
+  };
 }
 
 /** The same with names, titles and a link. */
-function named(entry: FeedEntry, { account }: Feed, publicUrl: string): CalendarEvent {
-  if (entry.kind === 'Booking') {
-    const { communityName } = entry;
-    return namedBooking(entry.booking, account, { communityName, publicUrl });
-  }
+function named(entry: FeedEntry, { account }: Feed, deps: Pick<Deps, 'publicUrl' | 'logId'>): CalendarEvent {
+  const { publicUrl } = deps;
+  if (entry.kind === 'Booking') return namedBooking(entry.booking, account, { ...deps, community: entry.community });
   const { closureId, kind, title } = entry.closure;
   const url = `${publicUrl}/console/calendar/closures/${closureId}`;
   const closed = title === undefined ? 'Closed' : `Closed: ${title}`;
   const summary = kind === 'OwnEvent' ? (title ?? 'Own event') : closed;
-  return { ...busy(entry), summary, location: entry.spaceNames.join(', '), url };
+  return { ...busy(entry, deps), summary, location: entry.spaceNames.join(', '), url };
 }

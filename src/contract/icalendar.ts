@@ -1,5 +1,6 @@
+import { daysLater } from '../domain/calendar.ts';
 import type { NamedAddress } from '../domain/email-address.ts';
-import type { Timestamp } from '../domain/ids.ts';
+import type { PlainDate, Timestamp } from '../domain/ids.ts';
 
 /**
  * Writes iCalendar (RFC 5545), a part at a time. The libraries for it build a whole calendar and write it in one go, which holds the event
@@ -12,6 +13,10 @@ export type CalendarEvent = {
   /** Milliseconds since the epoch. */
   readonly start: number;
   readonly end: number;
+  /** The date, if the event is that whole day, which programs show above the hours. */
+  readonly wholeDay?: PlainDate;
+  readonly createdAt: Timestamp;
+  /** When anything was changed that the event shows. */
   readonly changedAt: Timestamp;
   readonly isTentative: boolean;
   /** Only in a file about this one event: a feed leaves out what was cancelled. */
@@ -53,7 +58,7 @@ export const CALENDAR_END = 'END:VCALENDAR\r\n';
 
 /** An event with its times in UTC, which need no description of a time zone. */
 export function eventText(event: CalendarEvent): string {
-  const { uid, start, end, changedAt, isCancelled = false, organizer, summary, location, description, url } = event;
+  const { uid, changedAt, organizer, summary, location, description, url } = event;
   const changed = utc(Date.parse(changedAt));
   const lines = [
     'BEGIN:VEVENT',
@@ -61,11 +66,9 @@ export function eventText(event: CalendarEvent): string {
     // A calendar without a METHOD has the last change here (RFC 5545, 3.8.7.2). So the same content is the same text.
     `DTSTAMP:${changed}`,
     `LAST-MODIFIED:${changed}`,
-    `DTSTART:${utc(start)}`,
-    `DTEND:${utc(end)}`,
+    ...timeLines(event),
     `STATUS:${statusOf(event)}`,
-    // A higher number replaces an event that a program has (RFC 5545, 3.8.7.4).
-    ...(isCancelled ? ['SEQUENCE:1'] : []),
+    `SEQUENCE:${sequenceOf(event)}`,
     ...(organizer === undefined ? [] : [organizerLine(organizer)]),
     textLine('SUMMARY', summary),
     ...(location === undefined ? [] : [textLine('LOCATION', location)]),
@@ -77,20 +80,39 @@ export function eventText(event: CalendarEvent): string {
   return lines.join('\r\n');
 }
 
+function timeLines({ start, end, wholeDay }: CalendarEvent): readonly string[] {
+  if (wholeDay === undefined) return [`DTSTART:${utc(start)}`, `DTEND:${utc(end)}`];
+  return [`DTSTART;VALUE=DATE:${basic(wholeDay)}`, `DTEND;VALUE=DATE:${basic(daysLater(wholeDay, 1))}`];
+}
+
+/**
+ * A higher number replaces an event that a program has (RFC 5545, 3.8.7.4). The seconds from its creation to its last change only grow, and need
+ * no counter. That it was cancelled counts, even within its first second.
+ */
+const sequenceOf = ({ createdAt, changedAt, isCancelled = false }: CalendarEvent): number =>
+  Math.max(0, Math.floor((Date.parse(changedAt) - Date.parse(createdAt)) / 1_000)) + (isCancelled ? 1 : 0);
+
 const statusOf = ({ isTentative, isCancelled }: CalendarEvent): string => {
   if (isCancelled) return 'CANCELLED';
   return isTentative ? 'TENTATIVE' : 'CONFIRMED';
 };
 
 /** `20260329T010000Z`. */
-const utc = (milliseconds: number): string =>
-  `${new Date(milliseconds).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+const utc = (milliseconds: number): string => `${basic(new Date(milliseconds).toISOString().slice(0, 19))}Z`;
+
+/** Without the separators of ISO 8601. */
+const basic = (time: string): string => time.replaceAll(/[-:]/g, '');
 
 const textLine = (property: string, text: string): string => folded(`${property}:${escaped(text)}`);
 
-/** A parameter has no escapes, so a quote or a line break is left out (RFC 5545, 3.2). */
-const organizerLine = ({ name, address }: NamedAddress): string =>
-  folded(`ORGANIZER${name === '' ? '' : `;CN="${name.replaceAll(/["\p{Cc}]/gu, '')}"`}:mailto:${address}`);
+/** A parameter has escapes of its own (RFC 6868, 3). */
+const organizerLine = ({ name, address }: NamedAddress): string => {
+  const escapedName = name
+    .replaceAll('^', '^^')
+    .replaceAll('"', "^'")
+    .replaceAll(/\p{Cc}/gu, '');
+  return folded(`ORGANIZER${name === '' ? '' : `;CN="${escapedName}"`}:mailto:${address}`);
+};
 
 /** Line breaks and separators are escaped; other control characters are not allowed (RFC 5545, 3.3.11). */
 const escaped = (text: string): string =>

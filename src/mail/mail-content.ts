@@ -35,6 +35,7 @@ export async function createMailContent(deps: {
   readonly membersOf: MembersOf;
   readonly webhooks: Pick<Webhooks, 'getDelivery' | 'listDeliveries'>;
   readonly publicUrl: string;
+  readonly logId: string;
   readonly sender: NamedAddress;
   readonly clock: Clock;
   readonly links: Compose;

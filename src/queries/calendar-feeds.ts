@@ -1,6 +1,7 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import { type CalendarFeedDocument, calendarFeeds } from '../../projections/calendar-feeds.ts';
 import { type ClosureDocument, closures, type ReadableClosure } from '../../projections/closures.ts';
+import type { CommunityDocument } from '../../projections/communities.ts';
 import type { Find, Stored } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
@@ -9,6 +10,7 @@ import { daysLater, FIRST_ZONE, LAST_ZONE, localDate, wallDay } from '../domain/
 import { datesOf } from '../domain/closure.ts';
 import { defined } from '../domain/defined.ts';
 import type { FeedContent } from '../domain/events.ts';
+import { latestOf } from '../domain/extremes.ts';
 import { closedTime } from '../domain/held-times.ts';
 import {
   brandId,
@@ -45,7 +47,7 @@ type FeedTime = { readonly start: number; readonly end: number };
 /** A booking that is held, or a day of a closed time or an own event. */
 export type FeedEntry = FeedTime &
   (
-    | { readonly kind: 'Booking'; readonly booking: BookingDocument; readonly communityName: string | undefined }
+    | { readonly kind: 'Booking'; readonly booking: BookingDocument; readonly community: CommunityDocument | undefined }
     | {
         readonly kind: 'Closure';
         readonly closure: ReadableClosure;
@@ -90,8 +92,7 @@ export function createCalendarFeedQueries(
   async function* bookingsOf(feed: Feed): AsyncGenerator<FeedEntry> {
     const now = clock();
     const ranges = new Map<string, ReturnType<typeof datesAround>>();
-    const names = new Map<CommunityId, Promise<string | undefined>>();
-    const nameOf = async (id: CommunityId) => (await spaces.community(id))?.name;
+    const communities = new Map<CommunityId, Promise<CommunityDocument | undefined>>();
     // Wide enough for every zone; each booking is then compared with the dates of its own.
     const from = daysLater(localDate(now, LAST_ZONE), -DAYS_BACK);
     const to = daysLater(localDate(now, FIRST_ZONE), DAYS_AHEAD);
@@ -101,8 +102,8 @@ export function createCalendarFeedQueries(
       if (booking.status === 'Cancelled') continue;
       const { first, last } = ranges.getOrInsertComputed(booking.timeZone, (zone) => datesAround(now, zone));
       if (booking.date < first || booking.date > last) continue;
-      const communityName = await names.getOrInsertComputed(booking.communityId, nameOf);
-      yield { kind: 'Booking', booking, communityName, start: startOf(booking), end: endOf(booking) };
+      const community = await communities.getOrInsertComputed(booking.communityId, spaces.community);
+      yield { kind: 'Booking', booking, community, start: startOf(booking), end: endOf(booking) };
     }
   }
 
@@ -110,20 +111,27 @@ export function createCalendarFeedQueries(
     if (account.kind !== 'Community') return;
     const community = await spaces.community(account.id);
     if (community === undefined) return;
-    const { timeZone, zoneChangedAt } = community;
+    const { timeZone } = community;
     const { first, last } = datesAround(clock(), timeZone);
-    const names = new Map((await spaces.list(account)).map((each) => [each.spaceId, each.name]));
+    const shown = new Map((await spaces.list(account)).map((each) => [each.spaceId, each]));
     const reaching = documentsIn(
       readModels.collection(closures).find(reachingInto(account.id, first, last)),
       (closure) => isCurrent(closure, only),
     );
     for await (const page of inPages(reaching, OPENED_TOGETHER))
       for (const closure of await personalData.openClosures(page)) {
-        const changedAt = zoneChangedAt && zoneChangedAt > closure.addedAt ? zoneChangedAt : closure.addedAt;
         for (const { date, spaceIds } of closedDays(closure, first, last, only)) {
           const { from: start, until: end } = closedTime(wallDay(date, timeZone), closure);
-          const spaceNames = spaceIds.map((id) => names.get(id) ?? `Space ${id}`);
-          yield { kind: 'Closure', closure, changedAt, date, spaceNames, start, end };
+          const closed = spaceIds.map((id) => shown.get(id));
+          yield {
+            kind: 'Closure',
+            closure,
+            changedAt: latestOf(closure.addedAt, community.changedAt, ...closed.map((space) => space?.renamedAt)),
+            date,
+            spaceNames: spaceIds.map((id) => shown.get(id)?.name ?? `Space ${id}`),
+            start,
+            end,
+          };
         }
       }
   }

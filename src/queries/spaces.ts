@@ -38,7 +38,7 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
   }
 
   /** Every space that the account may see, by id. */
-  async function list(account: Account): Promise<Space[]> {
+  async function list(account: Account): Promise<SpaceDocument[]> {
     const owner = account.kind === 'Community' ? account.id : undefined;
     return documentsOf(readModels.collection(spaces).find(spacesById(owner)));
   }

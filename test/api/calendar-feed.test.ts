@@ -95,7 +95,7 @@ describe('a calendar feed', () => {
     const page = `${service.config.publicUrl}/console`;
     expect(events).toMatchObject([
       {
-        UID: `booking-${pending}@venue-booking`,
+        UID: `booking-${pending}@${service.core.logId}.venue-booking`,
         DTSTART: '20261208T080000Z',
         DTEND: '20261208T120000Z',
         STATUS: 'TENTATIVE',
@@ -103,11 +103,12 @@ describe('a calendar feed', () => {
       },
       { SUMMARY: 'Acme\\, "Co"\\; \\\\\\, Loft', DTSTART: '20261209T090000Z', STATUS: 'CONFIRMED', LOCATION: 'Loft' },
       {
-        UID: `closure-${closed.closureId}-2026-12-25@venue-booking`,
+        UID: `closure-${closed.closureId}-2026-12-25@${service.core.logId}.venue-booking`,
         SUMMARY: 'Closed: Christmas',
         LOCATION: 'Great Hall\\, Loft',
-        DTSTART: '20261224T230000Z',
-        DTEND: '20261225T230000Z',
+        // A whole day has no hours.
+        'DTSTART;VALUE=DATE': '20261225',
+        'DTEND;VALUE=DATE': '20261226',
       },
       { SUMMARY: 'Choir', DTSTART: '20261227T090000Z', DTEND: '20261227T110000Z', STATUS: 'CONFIRMED' },
     ]);
@@ -123,13 +124,15 @@ describe('a calendar feed', () => {
     const events = await eventsOf(url);
     expect(events).toHaveLength(4);
     for (const event of events) {
-      expect(Object.keys(event).filter((name) => /[A-Z]/.test(name))).toEqual([
+      const properties = Object.keys(event).map((name) => name.replace(';VALUE=DATE', ''));
+      expect(properties.filter((name) => name !== '')).toEqual([
         'UID',
         'DTSTAMP',
         'LAST-MODIFIED',
         'DTSTART',
         'DTEND',
         'STATUS',
+        'SEQUENCE',
         'SUMMARY',
         'END',
       ]);
@@ -160,12 +163,12 @@ describe('a calendar feed', () => {
     expect(days).toEqual(['20261205', '20280204', '20280205']);
   });
 
-  test('leaves out hours that the clocks skip, and has days of 23 and 25 hours', async () => {
+  test('leaves out hours that the clocks skip, and has hours that they repeat', async () => {
     const { url } = await feed({ spaceId: await lightHouse() });
     const times = (await eventsOf(url)).map(({ SUMMARY, DTSTART, DTEND }) => [SUMMARY, DTSTART, DTEND]);
     expect(times).toEqual([
-      ['Closed: 23 hours', '20270327T230000Z', '20270328T220000Z'],
-      ['Closed: 25 hours', '20271030T220000Z', '20271031T230000Z'],
+      ['Closed: 22 hours', '20270327T230000Z', '20270328T210000Z'],
+      ['Closed: 24 hours', '20271030T220000Z', '20271031T220000Z'],
     ]);
   });
 
@@ -195,12 +198,55 @@ describe('a calendar feed', () => {
     expect(String(after?.['LAST-MODIFIED']) > String(before?.['LAST-MODIFIED'])).toBe(true);
   });
 
+  test('gives an event a later time of change and a higher sequence whenever what it shows has changed', async () => {
+    const host = await service.community('UTC', 'Old name');
+    const space = await service.space(host, { name: 'Old hall' });
+    const answer = await service.post('/bookings', {
+      key: brand.key,
+      body: { spaceId: space, startTime: '2027-02-01', startHour: 10 },
+    });
+    const ids = { bookingId: answer.json().id, communityId: host.id };
+    accepted(await close('2027-02-02', { communityId: host.id, spaceIds: [space], kind: 'OwnEvent', title: 'Choir' }));
+    const { catalogue, bookings } = service.core.commands;
+    const feeds = [await feed({ account: brand.account }), await feed({ account: host.account })];
+    const eventsAt = async (date: string) =>
+      (await Promise.all(feeds.map(({ url }) => eventsOf(url))))
+        .flat()
+        .filter((event) =>
+          Object.entries(event).some(([name, value]) => /^DTSTART/.test(name) && value.startsWith(date)),
+        );
+    /** Changes something, and expects each event of a date that looks different now to be newer. */
+    async function expectNewer(date: string, change: () => Promise<unknown>): Promise<void> {
+      const before = await eventsAt(date);
+      service.time.now += 90_000;
+      accepted(await change());
+      const after = await eventsAt(date);
+      const shown = ({ SUMMARY, STATUS, LOCATION }: Record<string, string> = {}) => [SUMMARY, STATUS, LOCATION].join();
+      const changed = after.filter((event, index) => shown(event) !== shown(before[index]));
+      expect(changed.length, date).toBeGreaterThan(0);
+      for (const event of changed) {
+        const former = before[after.indexOf(event)];
+        expect(event.UID).toBe(former?.UID);
+        expect(Number(event.SEQUENCE)).toBeGreaterThan(Number(former?.SEQUENCE));
+        for (const time of ['DTSTAMP', 'LAST-MODIFIED'])
+          expect(String(event[time]) > String(former?.[time])).toBe(true);
+      }
+    }
+    await expectNewer('20270201', () => bookings.approve(ids, CONTEXT) as Promise<never>);
+    await expectNewer('20270201', () =>
+      catalogue.changeCommunity({ communityId: host.id, facts: { name: 'New name' } }, CONTEXT),
+    );
+    await expectNewer('20270202', () =>
+      catalogue.changeSpace({ spaceId: space, terms: { name: 'New hall' } }, CONTEXT),
+    );
+  });
+
   async function lightHouse(): Promise<number> {
     const space = await service.space(community, { name: 'Lighthouse' });
     for (const [date, start, until, title] of [
       ['2027-03-28', 2, 3, 'skipped'],
-      ['2027-03-28', 0, 24, '23 hours'],
-      ['2027-10-31', 0, 24, '25 hours'],
+      ['2027-03-28', 0, 23, '22 hours'],
+      ['2027-10-31', 0, 23, '24 hours'],
     ] as const)
       accepted(await close(date, { spaceIds: [space], start, until, title }));
     return space;

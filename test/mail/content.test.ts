@@ -93,7 +93,9 @@ http://localhost:3000/console/bookings/`);
 describe('the calendar file', () => {
   it('has the UID of the feeds, so that the booking is there once', async () => {
     const { calendar } = await written(find('BookingApproved'));
-    expect(calendar).toContain(`UID:booking-${find('BookingApproved').mail.about.bookingId}@venue-booking\r\n`);
+    const { logId } = made.service.core;
+    const uid = `booking-${find('BookingApproved').mail.about.bookingId}@${logId}.venue-booking`;
+    expect(calendar?.replaceAll('\r\n ', '')).toContain(`UID:${uid}\r\n`);
     expect(calendar).toContain('METHOD:PUBLISH\r\n');
     // Required with a METHOD (RFC 5546, 3.2.1).
     expect(calendar).toContain('ORGANIZER;CN="Venue Booking":mailto:bookings@localhost\r\n');
@@ -103,7 +105,7 @@ describe('the calendar file', () => {
 
   it('cancels the event of a cancelled booking, with a higher sequence', async () => {
     const { calendar } = await written(find('BookingCancelled', 'Brand'));
-    expect(calendar).toContain('STATUS:CANCELLED\r\nSEQUENCE:1\r\n');
+    expect(calendar).toMatch(/STATUS:CANCELLED\r\nSEQUENCE:[1-9]/);
   });
 
   it('does not come with a request that was never approved', async () => {

@@ -56,7 +56,8 @@ test('a request becomes a mail, whose link leads to its decision after signing i
 
   const approval = await mailTo(northwind.user.email, 'Approved: ');
   expect(linkIn(approval)).toBe(link);
-  expect(approval.calendar).toContain(`UID:booking-${link.split('/').at(-1)}@venue-booking`);
+  const uid = `booking-${link.split('/').at(-1)}@${running.service.core.logId}.venue-booking`;
+  expect(approval.calendar?.replaceAll('\r\n ', '')).toContain(`UID:${uid}`);
   // The planner, who asked, and the manager, who approved, get no mail about it.
   const subjects = (await kept())
     .filter(({ text }) => text.includes(link))

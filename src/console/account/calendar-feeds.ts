@@ -40,7 +40,7 @@ export function calendarFeedPages(routes: Routes, { commands, queries, users }: 
       secret: `${settings.publicUrl}/calendar/${outcome.secret}.ics`,
       advice:
         'Copy the address now and treat it like a password. It will not be shown again, and anyone who has it can read the feed.',
-      more: HOW_TO_SUBSCRIBE,
+      more: howToSubscribe(`${settings.publicUrl}/calendar/${outcome.secret}.ics`),
     });
   });
 
@@ -89,7 +89,9 @@ const ALL = 'all';
 const BUSY = 'busy';
 const NO_SUCH_SPACE: Problems = { space: 'Choose one of your spaces.' };
 
-const HOW_TO_SUBSCRIBE = html`<div class="card"><h2>Subscribe</h2>
+/** @param address of the feed. Under `webcal:`, programs on this device subscribe to it */
+const howToSubscribe = (address: string): Html => html`<div class="card"><h2>Subscribe</h2>
+<p><a href="${address.replace(/^https?:/, 'webcal:')}">Subscribe on this device</a>, if it has a calendar program that knows such links.</p>
 <p>In Google Calendar choose “Other calendars” and “From URL”, in Outlook “Add calendar” and “Subscribe from web”, in Apple
 Calendar “File” and “New Calendar Subscription”, and paste the address.</p>
 <p>The program then asks for changes by itself, some only a few times a day.</p></div>`;

@@ -13,7 +13,7 @@ import type { NewMail } from '../new-mail.ts';
 import { isTomorrow } from '../reminders.ts';
 import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
 
-type Deps = Pick<ComposeDeps, 'queries' | 'contacts' | 'publicUrl' | 'sender' | 'clock'>;
+type Deps = Pick<ComposeDeps, 'queries' | 'contacts' | 'publicUrl' | 'logId' | 'sender' | 'clock'>;
 type About = { readonly kind: ChosenKind; readonly about: NewMail['about']; readonly reader: Reader };
 
 /** A booking as the reader of a mail sees it. */
@@ -32,12 +32,13 @@ type Said = { readonly title: string; readonly intro: readonly string[]; readonl
 
 /** A mail about a booking: its facts, a link to it, and the contact address of the other party. */
 export async function bookingMail(deps: Deps, { kind, about, reader }: About): Promise<Written | Skipped> {
-  const { queries, contacts, publicUrl, clock } = deps;
+  const { queries, contacts, publicUrl, logId, clock } = deps;
   const { account } = reader;
   const booking = await queries.bookings.get(account, Number(about.bookingId));
   if (booking === undefined) throw new Unavailable(`The read models do not show booking ${about.bookingId} yet`);
   const isCommunity = account.kind === 'Community';
-  const communityName = (await queries.accounts.name(communityOf(booking))) ?? 'the community';
+  const community = await queries.spaces.community(booking.communityId);
+  const communityName = community?.name ?? 'the community';
   const other = namedText(shortened(isCommunity ? booking.brandName : communityName));
   const seen: Seen = { booking, reader, isCommunity, communityName, other, now: clock() };
   const skipped = outdated(kind, seen);
@@ -53,7 +54,7 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
     action: { text: said.action ?? 'See the booking', url: `${publicUrl}/console/bookings/${booking.bookingId}` },
     ...(replyTo !== undefined && { replyTo }),
     ...(hasCalendar(kind, booking) && {
-      calendar: calendarFile(namedBooking(booking, account, { communityName, publicUrl }), deps.sender),
+      calendar: calendarFile(namedBooking(booking, account, { community, publicUrl, logId }), deps.sender),
     }),
   };
 }

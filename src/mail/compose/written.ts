@@ -30,6 +30,8 @@ export type ComposeDeps = {
   /** How the last attempt to reach the endpoint of a webhook failed: with a delivery of this event, or with any. */
   readonly lastErrorOf: (webhookId: string, eventId: string | undefined) => Promise<string | undefined>;
   readonly publicUrl: string;
+  /** The id of the log, for the ids of calendar events. */
+  readonly logId: string;
   /** Who mails come from. */
   readonly sender: NamedAddress;
   readonly clock: Clock;
