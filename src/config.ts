@@ -58,6 +58,8 @@ export type Config = {
   readonly clientsPerAccount: number;
   /** Spaces a community may have, closed ones included. */
   readonly spacesPerCommunity: number;
+  /** What one account may write to the log in a day: events, and bytes of their data. */
+  readonly accountPerDay: { readonly events: number; readonly bytes: number };
   /** Forms that the users of an account may submit in the console within a minute. */
   readonly consoleWritesPerMinute: number;
   /** How long after a test delivery the console sends the next one to the same webhook, in milliseconds. */
@@ -145,6 +147,11 @@ export function readConfig(env: Environment): Config {
     apiKeysPerAccount: quota(value, 'API_KEYS_PER_ACCOUNT') ?? 100,
     clientsPerAccount: quota(value, 'CLIENTS_PER_ACCOUNT') ?? 50,
     spacesPerCommunity: quota(value, 'SPACES_PER_COMMUNITY') ?? 200,
+    accountPerDay: {
+      events: count(value, 'ACCOUNT_EVENTS_PER_DAY', 'a whole number, 1 to 1000000000', 1_000_000_000) ?? 200_000,
+      bytes:
+        count(value, 'ACCOUNT_BYTES_PER_DAY', 'a whole number, 1 to 1000000000000', 1_000_000_000_000) ?? 200_000_000,
+    },
     consoleWritesPerMinute: quota(value, 'CONSOLE_WRITES_PER_MINUTE') ?? 120,
     testDeliveryIntervalMs: duration(value, 'TEST_DELIVERY_INTERVAL', 'PT1H') ?? 1_000,
     demo,

@@ -14,13 +14,14 @@ import {
   spaceDatesOf,
 } from '../domain/closure.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
-import { defined } from '../domain/defined.ts';
 import type { ClosureAdded, TimeClosed } from '../domain/events.ts';
 import { bookedTime, closedTime, overlaps } from '../domain/held-times.ts';
 import { type BookingId, type ClosureId, type CommunityId, closureId, type SpaceId, spaceId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
+import type { SpaceDay } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
+import type { DailyUses } from '../quotas/daily-use.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
@@ -86,15 +87,19 @@ export function createClosureCommands(deps: {
   readonly readModels: ReadModels;
   readonly personalData: Pick<PersonalData, 'openClosures'>;
   readonly clock: Clock;
+  readonly uses: Pick<DailyUses, 'take'>;
 }): ClosureCommands {
-  const { handler, readModels, personalData, clock } = deps;
+  const { handler, readModels, personalData, clock, uses } = deps;
 
   /** Why a day is left out, with the title of what holds its hours. */
   async function reasonOf(data: TimeClosed['data'], obstacle: Obstacle | undefined, of: Space): Promise<string> {
     if (obstacle === undefined) return 'The hours were not free.';
-    const closed = obstacle !== 'Skipped' && 'closed' in obstacle ? [obstacle.closed] : [];
-    const [other] = await personalData.openClosures(closed);
-    return notFree(data, obstacle, of, other?.title).details;
+    const other =
+      typeof obstacle === 'object' && 'closed' in obstacle
+        ? (await readModels.collection(closures).get(obstacle.closed.closureId))?.document
+        : undefined;
+    const [opened] = await personalData.openClosures(other === undefined ? [] : [other]);
+    return notFree(data, obstacle, of, opened?.title).details;
   }
 
   /** Finds the spaces with these ids. */
@@ -139,10 +144,11 @@ export function createClosureCommands(deps: {
         const space = spaceOf(day.spaceId);
         const stream = streamOf.spaceDay(day.spaceId, day.date);
         let obstacle: Obstacle | undefined;
-        const outcome = await handler.execute(stream, spaceDay, context, (state) => {
+        const decide = (state: SpaceDay) => {
           obstacle = obstacleTo(data, state, space);
           return closeOrLeaveOut(state, data, space);
-        });
+        };
+        const outcome = await handler.execute(stream, spaceDay, context, decide, { isCounted: true });
         // Left out before, or ended meanwhile.
         if (isRefusal(outcome) || !outcome.state.closed.has(of.closureId))
           return { ...day, isClosed: false, bookings: [], reason: await reasonOf(data, obstacle, space) };
@@ -168,6 +174,21 @@ export function createClosureCommands(deps: {
       },
       progress,
     );
+
+  /** Counts the intention and the events of all days before the first one is appended: one refused halfway would stay unfinished. */
+  async function countAll(
+    intended: readonly ClosureAdded[],
+    { actor: { account } }: CommandContext,
+  ): Promise<Refusal | undefined> {
+    const days = intended.flatMap(({ data }) => spaceDatesOf(data).map((day) => timeClosedOn(data, day)));
+    const [first] = days;
+    if (account === undefined || first === undefined) return undefined;
+    const bytesOf = (data: object) => Buffer.byteLength(JSON.stringify(data));
+    return uses.take(account, {
+      events: intended.length + days.length,
+      bytes: bytesOf(intended) + days.length * bytesOf(first),
+    });
+  }
 
   const load = (id: string) => handler.load(streamOf.venue_closure(id), closure);
 
@@ -206,7 +227,7 @@ export function createClosureCommands(deps: {
       const refusal = await whyTaken(data);
       if (refusal !== undefined) return refusal;
     }
-    return { command, today };
+    return { command, today, intended: planned };
   }
 
   return {
@@ -223,10 +244,12 @@ export function createClosureCommands(deps: {
     async add(wanted, context, progress) {
       const planned = await plan(wanted);
       if (isRefusal(planned)) return planned;
-      const { command, today } = planned;
-      const added = await handler.execute(streamOf.venue_closure(command.closureId), closure, context, (state) =>
-        addClosure(state, command, today),
-      );
+      const { command, today, intended } = planned;
+      const tooMuch = await countAll(intended, context);
+      if (tooMuch !== undefined) return tooMuch;
+      const stream = streamOf.venue_closure(command.closureId);
+      const decide = (state: Closure | undefined) => addClosure(state, command, today);
+      const added = await handler.execute(stream, closure, context, decide, { isCounted: true });
       if (isRefusal(added)) return added;
       const { state } = added;
       if (state === undefined) throw new Error(`Closure ${command.closureId} was added and is not there`);
@@ -268,8 +291,8 @@ export function createClosureCommands(deps: {
   };
 }
 
-/** The event of a day. Its title is sealed already, with that of the intention. */
+/** The event of a day. The title is in the intention alone. */
 const timeClosedOn = (
-  { closureId, communityId, kind, start, until, title }: ClosureAdded['data'],
+  { closureId, communityId, kind, start, until }: Omit<ClosureAdded['data'], 'title'>,
   day: SpaceDate,
-): TimeClosed['data'] => ({ ...day, closureId, communityId, kind, start, until, ...defined({ title }) });
+): TimeClosed['data'] => ({ ...day, closureId, communityId, kind, start, until });

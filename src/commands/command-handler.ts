@@ -1,6 +1,7 @@
 import pRetry from 'p-retry';
 import type { Actor } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
+import { isCountedEvent } from '../domain/counted-events.ts';
 import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
 import { type DomainEvent, type EventMetadata, type EventTrace, type Recorded, SCHEMA } from '../domain/events.ts';
 import { type Subject, subjectOfUser } from '../domain/personal-text.ts';
@@ -11,6 +12,7 @@ import {
   WrongExpectedRevision,
 } from '../event-store/event-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
+import type { DailyUses } from '../quotas/daily-use.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
@@ -43,6 +45,8 @@ type AfterAppend = {
   readonly record?: () => Promise<void>;
   /** Whether to wait for the read models. Default true. */
   readonly waits?: boolean | undefined;
+  /** Whether the command has counted its events before, as one of many. Default false. */
+  readonly isCounted?: boolean | undefined;
 };
 
 export type CommandHandler = {
@@ -85,9 +89,11 @@ export function createCommandHandler(deps: {
   readonly waitFor: (position: Position) => Promise<unknown>;
   /** Seals personal texts (docs/decisions/personal-data.md). Not needed for events without them. */
   readonly seal?: PersonalData['sealEvent'];
+  /** Counts what accounts write. Not needed for events that no account causes. */
+  readonly uses?: Pick<DailyUses, 'take'> | undefined;
   readonly observer?: CommandObserver;
 }): CommandHandler {
-  const { events: log, clock, waitFor, seal, observer } = deps;
+  const { events: log, clock, waitFor, seal, uses, observer } = deps;
   const states = createStreamStates(log);
 
   async function decideOnce<S, E extends DomainEvent, D extends E>(
@@ -95,6 +101,7 @@ export function createCommandHandler(deps: {
     aggregate: Aggregate<S, E>,
     context: CommandContext,
     decide: (state: S) => Decision<D>,
+    count: (events: readonly DomainEvent[]) => Promise<Refusal | undefined>,
   ): Promise<Accepted<S, D> | Refusal> {
     const cached = states.cached(stream, aggregate);
     let current = cached ?? (await states.catchUp(stream, aggregate));
@@ -109,6 +116,8 @@ export function createCommandHandler(deps: {
 
     const events = seal === undefined ? decision : await sealed(decision, context, seal);
     if (isRefusal(events)) return events;
+    const tooMuch = await count(events);
+    if (tooMuch !== undefined) return tooMuch;
     const at = toTimestamp(clock());
     const { userId: _, ...request } = context;
     const records = events.map(({ type, data }) => ({ type, data, metadata: { at, ...request, schema: SCHEMA } }));
@@ -130,8 +139,18 @@ export function createCommandHandler(deps: {
       return (await states.catchUp(stream, aggregate)).state;
     },
 
-    async execute(stream, aggregate, context, decide, { record, waits = true } = {}) {
-      const attempt = () => decideOnce(stream, aggregate, context, decide);
+    async execute(stream, aggregate, context, decide, { record, waits = true, isCounted = false } = {}) {
+      const { account } = context.actor;
+      let isToCount = uses !== undefined && account !== undefined && !isCounted;
+      /** Once for a command, however often it is decided. */
+      const count = async (events: readonly DomainEvent[]): Promise<Refusal | undefined> => {
+        if (!isToCount || uses === undefined || account === undefined || !events.some(isCountedEvent)) return undefined;
+        isToCount = false;
+        const refusal = await uses.take(account, useOf(events));
+        const isRequest = events.every(({ type }) => type === 'BookingRequested');
+        return refusal && isRequest ? { ...refusal, refused: 'BookingNotAllowed' } : refusal;
+      };
+      const attempt = () => decideOnce(stream, aggregate, context, decide, count);
       const decided = () =>
         pRetry(attempt, {
           ...RETRIES,
@@ -155,6 +174,12 @@ export function createCommandHandler(deps: {
     },
   };
 }
+
+/** What events add to the log. */
+const useOf = (events: readonly DomainEvent[]) => ({
+  events: events.length,
+  bytes: events.reduce((bytes, { data }) => bytes + Buffer.byteLength(JSON.stringify(data)), 0),
+});
 
 function nameOf(outcome: Accepted<unknown, DomainEvent> | Refusal): string {
   if (isRefusal(outcome)) return outcome.refused;

@@ -3,6 +3,7 @@ import type { DocumentStore, DocumentStoreOperations } from '../document-store/d
 import { defined } from '../domain/defined.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
+import { openDailyUses, type Use } from '../quotas/daily-use.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
@@ -56,6 +57,8 @@ export async function createCommands(deps: {
     readonly webhooksPerAccount: number;
     readonly apiKeysPerAccount: number;
     readonly spacesPerCommunity: number;
+    /** What one account may write in a day. */
+    readonly accountPerDay: Use;
   };
   /** How long a command waits until the read models include its events, in milliseconds. Default 2 s. */
   readonly readModelWaitMs?: number;
@@ -64,9 +67,11 @@ export async function createCommands(deps: {
   readonly urlProblem: (url: string) => string | undefined;
 }): Promise<Commands> {
   const { events, documents, readModels, personalData, credentials, clock, settings } = deps;
+  const uses = await openDailyUses({ documents, clock, limits: settings.accountPerDay });
   const handler = createCommandHandler({
     events,
     clock,
+    uses,
     waitFor: (position) => readModels.waitFor(position, defined({ timeoutMs: deps.readModelWaitMs })),
     seal: personalData.sealEvent,
     ...defined({ observer: deps.observer }),
@@ -79,7 +84,7 @@ export async function createCommands(deps: {
   // No read model shows reserved ids, so there is nothing to wait for.
   const idHandler = createCommandHandler({ events, clock, waitFor: async () => {} });
   const sequence = (name: SequenceName, blockSize = 1) => createSequence(idHandler, name, blockSize);
-  const closures = createClosureCommands({ handler, readModels, personalData, clock });
+  const closures = createClosureCommands({ handler, readModels, personalData, clock, uses });
 
   return {
     bookings: createBookingCommands({

@@ -4,26 +4,33 @@ import type { BookingRequested, TimeClosed, TimeReopened } from './events.ts';
 import { bookedTime, type ClosedHours, closedTime, overlaps, widened } from './held-times.ts';
 import { hoursBetween } from './hours.ts';
 import type { PlainDate } from './ids.ts';
+import { MAX_CLOSED_TIMES } from './limits.ts';
 import type { Space } from './space.ts';
 import type { SpaceDay } from './space-day.ts';
 
-/** What keeps an own event from its hours: a booking, a closed time, another own event, or that the clocks skip them. */
+/**
+ * What keeps an own event from its hours: a booking, a closed time, another own event, or that the clocks skip them. `Full`: the day holds as
+ * many closed times and own events as a day may, which keeps a closed time from it, too.
+ */
 export type Obstacle =
   | { readonly booking: BookingRequested['data'] }
   | { readonly closed: TimeClosed['data'] }
-  | 'Skipped';
+  | 'Skipped'
+  | 'Full';
 
 /** The terms of a space that its own events follow. */
 type Terms = Pick<Space, 'timeZone' | 'gapHours'>;
 
-/** The first obstacle to an own event on its day. */
+/** The first obstacle to a closed time or an own event on its day. */
 export function obstacleTo(
-  ownEvent: ClosedHours & { readonly date: PlainDate },
+  command: ClosedHours & { readonly date: PlainDate },
   { open, closed }: SpaceDay,
   { timeZone, gapHours = 0 }: Terms,
 ): Obstacle | undefined {
-  const day = wallDay(ownEvent.date, timeZone);
-  const wanted = closedTime(day, ownEvent);
+  if (closed.size >= MAX_CLOSED_TIMES) return 'Full';
+  if (command.kind === 'Closure') return undefined;
+  const day = wallDay(command.date, timeZone);
+  const wanted = closedTime(day, command);
   if (wanted.from === wanted.until) return 'Skipped';
   const withGaps = widened(wanted, gapHours);
   for (const { request } of open.values())
@@ -33,7 +40,7 @@ export function obstacleTo(
 }
 
 /**
- * The refusal of an own event. Only the community sees it.
+ * The refusal of a closed time or an own event. Only the community sees it.
  * @param title of the closed time or own event that holds the hours, if it is known
  */
 export function notFree(
@@ -43,6 +50,11 @@ export function notFree(
   title?: string,
 ): Refusal {
   const hours = `${hoursBetween(start, until)} on ${date}`;
+  if (obstacle === 'Full')
+    return refuse(
+      'SlotUnavailable',
+      `${date} has ${MAX_CLOSED_TIMES} closed times and own events, as many as a day may.`,
+    );
   if (obstacle === 'Skipped') return refuse('SlotUnavailable', `${hours} does not exist: the clocks skip it.`);
   if ('booking' in obstacle) {
     const { bookingId, brandName, startHour, freeFrom } = obstacle.booking;
@@ -62,14 +74,14 @@ export function notFree(
 
 /**
  * Closes hours of a day for a closure. Bookings that are there stay. An own event needs free hours, and the gap of the space between it and
- * bookings (`SlotUnavailable`). No event if the closure closes the day already. A closure that has ended on this day never closes it again,
+ * bookings; a day holds a limited number of both (`SlotUnavailable`). No event if the closure closes the day already. A closure that has ended on this day never closes it again,
  * however late its process is.
  */
 export function closeTime(day: SpaceDay, command: TimeClosed['data'], terms: Terms): Decision<TimeClosed> {
-  const { closureId, kind } = command;
+  const { closureId } = command;
   if (day.reopened.has(closureId)) return refuse('ResourceNotFound', `Closed time ${closureId} has ended.`);
   if (day.closed.has(closureId)) return [];
-  const obstacle = kind === 'OwnEvent' ? obstacleTo(command, day, terms) : undefined;
+  const obstacle = obstacleTo(command, day, terms);
   if (obstacle !== undefined) return notFree(command, obstacle, terms);
   return [{ type: 'TimeClosed', data: command }];
 }

@@ -56,6 +56,8 @@ export const NOTICE_HOURS: NumberLimit = { min: 0, max: 90 * 24, step: 1 };
 export const MAX_SPECIAL_DATES = 400;
 /** Calendar feeds that a user may have, in all accounts together. */
 export const MAX_FEEDS = 10;
+/** Closed times and own events of a space on one day. */
+export const MAX_CLOSED_TIMES = 50;
 /** Open invitations that an account may have. */
 export const MAX_INVITATIONS = 20;
 /** Days of spaces that one closed time may have: an event is appended for each. */

@@ -27,6 +27,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   consoleForms: { ttl: 'expiresAt' },
   consoleSessions: { ttl: 'expiresAt' },
   credentialsProgress: { stays: true },
+  dailyUse: {},
   demo: {},
   endedCredentials: {},
   formerSecretKeys: {},

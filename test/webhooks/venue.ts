@@ -44,7 +44,11 @@ export type Venue = Awaited<ReturnType<typeof openVenue>>;
 const context = { actor: OPERATOR, correlationId: 'test' };
 const logger = pino({ level: 'silent' });
 const SECRET_KEY = Buffer.alloc(32, 7);
-const QUOTAS = { apiKeysPerAccount: 1_000, spacesPerCommunity: 1_000 };
+const QUOTAS = {
+  apiKeysPerAccount: 1_000,
+  spacesPerCommunity: 1_000,
+  accountPerDay: { events: 1_000_000, bytes: 1_000_000_000 },
+};
 
 /**
  * The parts of the service that webhooks need: log, read models, commands. Uses the embedded engines unless given a log. Several

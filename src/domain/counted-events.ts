@@ -1,0 +1,53 @@
+import type { DomainEvent, EventType } from './events.ts';
+
+/**
+ * Which events count towards the daily quota of the account that causes them. Not those of which there is at most one for each that does, such as
+ * the end of a key: a key that has leaked can be revoked whatever was written before. Nor those that tell of a change which is stored already.
+ */
+const IS_COUNTED: { readonly [T in EventType]: boolean } = {
+  BookingRequested: true,
+  BookingApproved: false,
+  BookingCancelled: false,
+  BookingCompleted: false,
+  CommunityAdded: true,
+  CommunityChanged: true,
+  BrandAdded: true,
+  SpaceAdded: true,
+  SpaceChanged: true,
+  SpaceClosed: true,
+  SpaceOpened: true,
+  SpecialHoursSet: true,
+  SpecialHoursRemoved: true,
+  TimeClosed: true,
+  TimeReopened: false,
+  ClosureAdded: true,
+  ClosureEnded: false,
+  ReviewPosted: true,
+  ApiKeyIssued: true,
+  ApiKeyRevoked: false,
+  CalendarFeedAdded: true,
+  CalendarFeedEnded: false,
+  WebhookRegistered: true,
+  WebhookSecretRotated: true,
+  WebhookDisabled: false,
+  WebhookEnabled: true,
+  WebhookRemoved: false,
+  MemberAdded: false,
+  MemberRoleChanged: false,
+  MemberRemoved: false,
+  PasswordChanged: false,
+  EmailChanged: false,
+  AppConnected: false,
+  AppDisconnected: false,
+  ClientAdded: false,
+  ClientRemoved: false,
+  MemberInvited: false,
+  InvitationWithdrawn: false,
+  IdsReserved: false,
+  LogCreated: false,
+  ProjectionEventSkipped: false,
+  SubjectForgotten: false,
+};
+
+/** Whether an event counts towards the daily quota of its account (docs/decisions/accounts.md). */
+export const isCountedEvent = ({ type }: Pick<DomainEvent, 'type'>): boolean => IS_COUNTED[type];
