@@ -1,6 +1,6 @@
 import type { NamedChange } from '../domain/account-change.ts';
 import { WEEKDAYS } from '../domain/calendar.ts';
-import type { DayHours, Recorded, SpaceTerms } from '../domain/events.ts';
+import type { DayHours, Recorded, SpaceChanged, SpaceTerms } from '../domain/events.ts';
 import { hoursBetween } from '../domain/hours.ts';
 import { permissionNames } from '../domain/permissions.ts';
 import type { Readable } from '../domain/personal-text.ts';
@@ -37,12 +37,20 @@ export const changesOf = ({ event, before }: Pick<NamedChange, 'event' | 'before
       : { ...termsOf(before), timeZone: before.timeZone, specialHours: specialHoursBefore(event, before) },
   );
 
-/** The special hours of the date of an event before it. */
+/** The special hours of the dates of an event before it. */
 function specialHoursBefore(event: NamedChange['event'], before: NonNullable<NamedChange['before']>) {
+  if (event.type === 'SpaceChanged' && event.data.dates !== undefined) {
+    const special = 'special' in before ? (before.special ?? {}) : {};
+    return datesText(event.data.dates.map(({ date }) => ({ date, hours: special[date] ?? 'none' })));
+  }
   if (event.type !== 'SpecialHoursSet' && event.type !== 'SpecialHoursRemoved') return undefined;
   const hours = 'special' in before ? before.special?.[event.data.date] : undefined;
   return hours && hoursText(hours);
 }
+
+/** `2026-12-24 10:00–14:00, 2026-12-25 none`. */
+const datesText = (dates: SpaceChanged['data']['dates']): string | undefined =>
+  dates?.map(({ date, hours }) => `${date} ${hours === 'none' ? hours : hoursText(hours)}`).join(', ');
 
 function fieldsOf(event: Readable<Recorded>): Fields {
   switch (event.type) {
@@ -63,7 +71,7 @@ function fieldsOf(event: Readable<Recorded>): Fields {
     case 'SpaceAdded':
       return { status: 'open', ...termsOf(event.data) };
     case 'SpaceChanged':
-      return { ...termsOf(event.data), timeZone: event.data.timeZone };
+      return { ...termsOf(event.data), timeZone: event.data.timeZone, specialHours: datesText(event.data.dates) };
     case 'SpaceClosed':
       return { status: 'closed' };
     case 'SpaceOpened':

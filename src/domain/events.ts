@@ -142,14 +142,22 @@ export type SpaceAdded = Event<
   'SpaceAdded',
   SpaceTerms & { readonly spaceId: SpaceId; readonly communityId: CommunityId; readonly timeZone: string }
 >;
+/** `none`: the date has the hours of its weekday again. */
+export type DateHours = { readonly date: PlainDate; readonly hours: DayHours | 'none' };
 export type SpaceChanged = Event<
   'SpaceChanged',
   // The zone follows that of the community.
-  Partial<SpaceTerms> & { readonly timeZone?: string; readonly spaceId: SpaceId; readonly communityId: CommunityId }
+  Partial<SpaceTerms> & {
+    readonly timeZone?: string;
+    /** The hours of single dates instead of those of their weekday. */
+    readonly dates?: readonly DateHours[];
+    readonly spaceId: SpaceId;
+    readonly communityId: CommunityId;
+  }
 >;
 export type SpaceClosed = Event<'SpaceClosed', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
 export type SpaceOpened = Event<'SpaceOpened', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
-/** The hours of one date, instead of those of its weekday. */
+/** Earlier releases: the hours of one date. Now `dates` of {@link SpaceChanged}, one event for a save. */
 export type SpecialHoursSet = Event<
   'SpecialHoursSet',
   {

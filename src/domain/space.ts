@@ -1,6 +1,7 @@
 import { isYearsLater, localDate, WEEKDAYS } from './calendar.ts';
 import { type Decision, type Refusal, refuse, refuseFor } from './decision.ts';
 import type {
+  DateHours,
   DayHours,
   SpaceAdded,
   SpaceChanged,
@@ -55,8 +56,10 @@ export function evolveSpace(space: Space | undefined, event: SpaceEvent): Space 
   if (event.type === 'SpaceAdded') return { ...event.data, active: true };
   if (space === undefined) return undefined;
   switch (event.type) {
-    case 'SpaceChanged':
-      return { ...space, ...event.data };
+    case 'SpaceChanged': {
+      const { dates, ...terms } = event.data;
+      return { ...space, ...terms, ...(dates && { special: withDates(space.special, dates) }) };
+    }
     case 'SpaceClosed':
       return { ...space, active: false };
     case 'SpaceOpened':
@@ -70,6 +73,15 @@ export function evolveSpace(space: Space | undefined, event: SpaceEvent): Space 
     default:
       return event satisfies never;
   }
+}
+
+function withDates(before: SpecialHours = {}, dates: readonly DateHours[]): SpecialHours {
+  const special = new Map(entriesOf(before));
+  for (const { date, hours } of dates) {
+    if (hours === 'none') special.delete(date);
+    else special.set(date, hours);
+  }
+  return Object.fromEntries(special);
 }
 
 /** Refuses the terms of a new space, all broken rules at once. */
@@ -135,14 +147,12 @@ const termOf = <T extends keyof SpaceTerms>(space: SpaceTerms, term: T): unknown
 
 const DEFAULT_TERMS: Partial<SpaceTerms> = { week: [], gapHours: 0, noticeHours: 0, cancelHours: 0 };
 
-type DateChange = { readonly date: PlainDate; readonly hours: DayHours | 'none' };
-
 /** The changes of dates that differ from the hours of the space. */
-const changedDates = ({ special = {} }: Space, changes: SpecialChanges): readonly DateChange[] =>
+const changedDates = ({ special = {} }: Space, changes: SpecialChanges): readonly DateHours[] =>
   entriesOf(changes).flatMap(([date, hours]) => (isSame(hours, special[date] ?? 'none') ? [] : [{ date, hours }]));
 
 /** The refusals of the hours of dates: of each one, and of their number. Hours of a date that is over can only be removed. */
-function wrongDates(space: Space, changes: readonly DateChange[], now: number): readonly (Refusal | undefined)[] {
+function wrongDates(space: Space, changes: readonly DateHours[], now: number): readonly (Refusal | undefined)[] {
   const today = localDate(now, space.timeZone);
   const wrong = changes.flatMap(({ date, hours }) => {
     if (hours === 'none') return [];

@@ -136,6 +136,14 @@ test('spaces show their current terms', () => {
   const usual: DomainEvent = { type: 'SpecialHoursRemoved', data: { ...id, date } };
   expect(folded(spaces, added, special)).toMatchObject({ 7: { special: { [date]: hours } } });
   expect(folded(spaces, added, special, usual)).toMatchObject({ 7: { special: {} } });
+  // One event for all dates of a save; the first two kinds are of earlier releases.
+  const other = day('2026-12-25');
+  const both: DomainEvent = {
+    type: 'SpaceChanged',
+    data: { ...id, dates: [{ date, hours: 'none' }, { date: other, hours }] },
+  };
+  expect(folded(spaces, added, special, both)).toMatchObject({ 7: { special: { [other]: hours } } });
+  expect(folded(spaces, added, special, both)[7]).not.toHaveProperty('dates');
 });
 
 test('a space lists each former name once, without the current one', () => {
