@@ -9,8 +9,6 @@ import type {
   SpaceEvent,
   SpaceOpened,
   SpaceTerms,
-  SpecialHoursRemoved,
-  SpecialHoursSet,
 } from './events.ts';
 import type { Cents, CommunityId, PlainDate, SpaceId } from './ids.ts';
 import { keysOf } from './keys-of.ts';
@@ -96,7 +94,7 @@ export function addSpace(existing: Space | undefined, command: SpaceAdded['data'
 export type SeenTerms = SpaceTerms & Pick<Space, 'special'>;
 
 /**
- * Changes the given terms and the hours of the given dates; existing bookings keep theirs. No event if nothing differs. Only what changes
+ * Changes the given terms and the hours of the given dates, in one event; existing bookings keep theirs. No event if nothing differs. Only what changes
  * is checked, so that a space whose terms were allowed by older rules can still be changed and corrected.
  *
  * A page that saves all terms sends the terms that it showed (`seen`). If a term has changed since, the command is refused,
@@ -111,7 +109,7 @@ export function changeSpace(
     readonly seen?: SeenTerms;
   },
   context: { readonly now: number },
-): Decision<SpaceChanged | SpecialHoursSet | SpecialHoursRemoved> {
+): Decision<SpaceChanged> {
   if (space === undefined) return unknownSpace(command.spaceId);
   const changed: Partial<SpaceTerms> = Object.fromEntries(
     Object.entries(command.terms).filter(
@@ -130,14 +128,10 @@ export function changeSpace(
   const wrong = [...wrongIn(changed, { ...space, ...changed }), ...wrongDates(space, dates, context.now)];
   return (
     refuseFor([outdated, ...wrong]) ?? [
-      ...(Object.keys(changed).length === 0
-        ? []
-        : [{ type: 'SpaceChanged', data: { ...changed, spaceId, communityId } } as const]),
-      ...dates.map(({ date, hours }) =>
-        hours === 'none'
-          ? ({ type: 'SpecialHoursRemoved', data: { spaceId, communityId, date } } as const)
-          : ({ type: 'SpecialHoursSet', data: { spaceId, communityId, date, hours } } as const),
-      ),
+      {
+        type: 'SpaceChanged',
+        data: { ...changed, ...(dates.length > 0 && { dates }), spaceId, communityId },
+      },
     ]
   );
 }

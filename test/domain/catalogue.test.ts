@@ -119,18 +119,25 @@ describe('a space', () => {
       (changes: Partial<SpaceTerms>, special: SpecialChanges = {}, seen?: SeenTerms) =>
       (space?: Space) =>
         changeSpace(space, { spaceId: id, terms: changes, special, ...(seen && { seen }) }, { now: NOW });
-    const special: SpaceEvent = { type: 'SpecialHoursSet', data: { ...ids, date, hours: hours(10, 14) } };
+    const ofDate = (of: DayHours | 'none'): SpaceEvent => ({
+      type: 'SpaceChanged',
+      data: { ...ids, dates: [{ date, hours: of }] },
+    });
+    const special = ofDate(hours(10, 14));
 
     test('are set in one step, and nothing happens if they are the same', () => {
       given(added)
         .when(set({ week, gapHours: 1 }, { [date]: hours(10, 14) }))
-        .thenEvents({ type: 'SpaceChanged', data: { week, gapHours: 1, ...ids } }, special);
+        .thenEvents({
+          type: 'SpaceChanged',
+          data: { week, gapHours: 1, dates: [{ date, hours: hours(10, 14) }], ...ids },
+        });
       given(added, { type: 'SpaceChanged', data: { week, ...ids } }, special)
         .when(set({ week }, { [date]: hours(10, 14) }))
         .thenNothing();
       given(added, special)
         .when(set({}, { [date]: 'none', ['2026-12-14' as PlainDate]: 'none' }))
-        .thenEvents({ type: 'SpecialHoursRemoved', data: { ...ids, date } });
+        .thenEvents(ofDate('none'));
       given(added)
         .when(set({ week: [], gapHours: 0, noticeHours: 0, cancelHours: 0 }))
         .thenNothing();

@@ -140,7 +140,13 @@ test('spaces show their current terms', () => {
   const other = day('2026-12-25');
   const both: DomainEvent = {
     type: 'SpaceChanged',
-    data: { ...id, dates: [{ date, hours: 'none' }, { date: other, hours }] },
+    data: {
+      ...id,
+      dates: [
+        { date, hours: 'none' },
+        { date: other, hours },
+      ],
+    },
   };
   expect(folded(spaces, added, special, both)).toMatchObject({ 7: { special: { [other]: hours } } });
   expect(folded(spaces, added, special, both)[7]).not.toHaveProperty('dates');
