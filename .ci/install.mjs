@@ -1,6 +1,6 @@
 // Installs the packages that are missing or older than package-lock.json: those that the service needs to run, with --dev the others
 // too. Runs before every npm script, on the Node that is already on the machine (20 or newer): plain JavaScript, no dependency.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -58,6 +58,24 @@ function npm(...args) {
   });
 }
 
+/** Whether the Node that is one of the packages starts. If not, the system says why. */
+function startsNode() {
+  const path = 'node_modules/.bin/node';
+  return !existsSync(path) || spawnSync(path, ['--version'], { stdio: ['ignore', 'ignore', 2] }).status === 0;
+}
+
+const LIBRARY = 'libatomic.so.1';
+
+/** That Node needs a library which small Linux systems lack. Loading it fails otherwise if it is there, because it is no module of Node. */
+function lacksLibrary() {
+  try {
+    process.dlopen({ exports: {} }, LIBRARY);
+    return false;
+  } catch (error) {
+    return error.message.startsWith(`${LIBRARY}: cannot open`);
+  }
+}
+
 /** npm ci empties node_modules first; npm install adds what is missing, and a service that runs in this folder keeps its packages. */
 async function install() {
   const needsAll = isDev || existsSync(stamps.all);
@@ -65,9 +83,18 @@ async function install() {
   const code = isCurrent(stamps.run)
     ? await npm('install', '--no-save', '--include=dev')
     : await npm('ci', needsAll ? '--include=dev' : '--omit=dev');
-  if (code === 0) copyFileSync(lock, needsAll ? stamps.all : stamps.run);
-  else console.error('npm could not install them; see above.');
-  return code;
+  if (code === 0 && startsNode()) {
+    copyFileSync(lock, needsAll ? stamps.all : stamps.run);
+    return 0;
+  }
+  console.error(
+    code === 0 ? 'The Node that was installed does not start; see above.' : 'npm could not install them; see above.',
+  );
+  if (process.platform === 'linux' && lacksLibrary())
+    console.error(
+      `The Node that runs the service needs ${LIBRARY}: apt-get install libatomic1 (Debian, Ubuntu), dnf install libatomic (Fedora).`,
+    );
+  return code || 1;
 }
 
 if (!isInstalled()) {

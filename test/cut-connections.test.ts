@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startDemo } from './console/console.fixture.ts';
-import { mongoServer, ownDatabase } from './document-store/engines.ts';
+import { MONGODB, ownDatabase } from './document-store/engines.ts';
 import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
 import { eventually } from './eventually.ts';
 import { inDays } from './in-days.ts';
+import { lacks } from './lacks.ts';
 import { startProxyTo } from './proxy.ts';
 import { startReceiver } from './webhooks/receiver.ts';
 
@@ -15,7 +16,7 @@ const CLIENTS = 4;
 
 type Booking = { readonly id: number };
 
-test.skipIf('missing' in mongoServer)(
+test.skipIf(lacks(MONGODB))(
   'cutting the MongoDB connections every 200 ms under load empties no list and loses no delivery',
   { timeout: 120_000 },
   async () => {

@@ -7,7 +7,9 @@ import { runVenue } from '../src/cli/venue.ts';
 import { readConfig } from '../src/config.ts';
 import { createPrometheus } from '../src/monitoring/prometheus.ts';
 import { firstAccount } from '../src/runtime/venue-command.ts';
-import { reportEngine } from './engines.ts';
+import { lacks } from './lacks.ts';
+import { inVenv } from './python.ts';
+import { envFor, foundAt, programs } from './tool.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -96,14 +98,11 @@ test('help and hints show commands as the image has them, and as npm starts them
 });
 
 const MANIFESTS = globSync('deploy/kubernetes/*.yaml', { cwd: ROOT });
-const PYTHON = join(ROOT, '.venv/bin/python3');
-const hasSchemas = spawnSync(PYTHON, ['-c', 'import kubernetes_validate']).status === 0;
-const without = 'NOT TESTED: no kubernetes_validate in .venv (test/clients/requirements.txt)';
-reportEngine('deployment', 'Kubernetes', hasSchemas ? 'its schemas' : without);
+const SCHEMAS = inVenv('the schemas of Kubernetes', 'kubernetes_validate');
 
-test.skipIf(!hasSchemas)('the schemas of Kubernetes accept the manifests', () => {
+test.skipIf(lacks(SCHEMAS))('the schemas of Kubernetes accept the manifests', () => {
   const args = ['-m', 'kubernetes_validate', '--strict', '--quiet', ...MANIFESTS];
-  const { status, stdout, stderr } = spawnSync(PYTHON, args, { cwd: ROOT, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(foundAt(SCHEMAS), args, { cwd: ROOT, encoding: 'utf8' });
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
 });
 
@@ -192,13 +191,16 @@ test('alerts, dashboard and runbook name metrics that exist, and every alert has
 
 type Rule = { readonly alert: string; readonly annotations: { readonly runbook: string } };
 
-const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
-reportEngine('deployment', 'Prometheus', hasPromtool ? 'promtool' : 'NOT TESTED: no promtool');
+const PROMTOOL = programs('promtool', 'apt-get install prometheus', 'promtool');
 
-test.skipIf(!hasPromtool).each([
+test.skipIf(lacks(PROMTOOL)).each([
   ['accepts the alerts', ['check', 'rules', RULES]],
   ['sees them fire when they should', ['test', 'rules', 'test/alerts.test.yaml']],
 ])('promtool %s', (_, args) => {
-  const { status, stderr, stdout } = spawnSync('promtool', args, { cwd: ROOT, encoding: 'utf8' });
+  const { status, stderr, stdout } = spawnSync('promtool', args, {
+    cwd: ROOT,
+    env: envFor(PROMTOOL),
+    encoding: 'utf8',
+  });
   expect({ status, stderr }, stdout).toEqual({ status: 0, stderr: '' });
 });

@@ -5,9 +5,10 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { type Service, startService } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
-import { mongoServer, ownDatabase } from './document-store/engines.ts';
+import { MONGODB, ownDatabase } from './document-store/engines.ts';
 import { createOwnLog } from './event-store/eventstoredb/own-log.ts';
 import { freePort } from './free-port.ts';
+import { lacks } from './lacks.ts';
 import { type Passing, startProxyTo } from './proxy.ts';
 
 /** The first chunks, where starts differ most, and then a number of evenly spread ones, so that the test takes seconds. */
@@ -62,7 +63,7 @@ function dropped(all: number): number[] {
   return Array.from({ length: all }, (_, at) => at + 1).filter((nth) => nth <= FIRST || (nth - FIRST) % step === 0);
 }
 
-describe.skipIf('missing' in mongoServer)('a start survives a dropped connection to each engine at any point', () => {
+describe.skipIf(lacks(MONGODB))('a start survives a dropped connection to each engine at any point', () => {
   test.each(['connection', 'request', 'answer'] as const)('at each %s', { timeout: 240_000 }, async (passing) => {
     const all = await startWithDrops(passing, { EventStoreDB: 0, MongoDB: 0 });
     for (const engine of ENGINES) expect(all[engine]).toBeGreaterThan(0);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mongoServer, ownDatabase } from './document-store/engines.ts';
+import { MONGODB, ownDatabase } from './document-store/engines.ts';
 import { createOwnLog } from './event-store/eventstoredb/own-log.ts';
+import { lacks } from './lacks.ts';
 
 /** The settings of a service on a pair of engines, whose stores are empty. */
 export type EnginePair = { readonly settings: Readonly<Record<string, string>>; stop(): Promise<void> };
@@ -20,4 +21,4 @@ const production = async (): Promise<EnginePair> => {
 
 /** The pairs that are available here, by name. */
 export const enginePairs: [string, () => Promise<EnginePair>][] = [['the embedded engines', embedded]];
-if (!('missing' in mongoServer)) enginePairs.push(['EventStoreDB and MongoDB', production]);
+if (!lacks(MONGODB)) enginePairs.push(['EventStoreDB and MongoDB', production]);

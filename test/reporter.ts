@@ -1,5 +1,5 @@
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
-import { enginesSeen } from './engines.ts';
+import { toolLines } from './tools-report.ts';
 
 /** What each project tests, for the line that names those that a run left out. */
 const PROJECTS = {
@@ -8,8 +8,8 @@ const PROJECTS = {
   system: 'processes, browsers, generated clients and installation (npm run test:system)',
 } as const;
 
-/** Ends a run with one line per engine (tested, or why not), what it left out, and the totals. */
-export default class EngineReporter implements Reporter {
+/** Ends a run with what it ran against, what it did not try and why, the projects that it left out, and the totals. */
+export default class ToolReporter implements Reporter {
   #projects: readonly string[] = [];
 
   onInit({ projects }: Vitest): void {
@@ -23,8 +23,8 @@ export default class EngineReporter implements Reporter {
       if (module.errors().length > 0) totals.failed += 1;
     }
     const leftOut = Object.entries(PROJECTS).flatMap(([name, what]) => (this.#projects.includes(name) ? [] : [what]));
-    console.log('\nEngines');
-    for (const line of enginesSeen()) console.log(`  ${line}`);
+    const looked = modules.map((module) => ({ file: module.relativeModuleId, tools: module.meta().tools ?? {} }));
+    for (const line of toolLines(looked)) console.log(line);
     if (leftOut.length > 0) console.log(`\nNot in this run: ${leftOut.join('; ')}`);
     const skipped = totals.skipped + totals.pending;
     console.log(`\n${totals.passed} passed, ${totals.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);

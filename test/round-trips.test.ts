@@ -3,10 +3,11 @@ import { test as base, describe, expect } from 'vitest';
 import { daysLater } from '../src/domain/calendar.ts';
 import type { PlainDate } from '../src/domain/ids.ts';
 import { readMarks } from '../src/outbox/marks.ts';
-import { mongoServer, ownDatabase } from './document-store/engines.ts';
+import { MONGODB, ownDatabase } from './document-store/engines.ts';
 import { monitorCommands } from './document-store/mongodb/commands.ts';
 import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
 import { eventually } from './eventually.ts';
+import { lacks } from './lacks.ts';
 import { runService } from './running-service.fixture.ts';
 
 const DAYS = Array.from({ length: 9 }, (_, day) => `2026-12-1${day}`);
@@ -43,7 +44,7 @@ async function openVenue() {
   return { log, mongo, book, account: community.account, core: service.core, stop };
 }
 
-describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
+describe.skipIf(lacks(MONGODB))('round trips to servers', () => {
   test('a booking of a known day takes one round trip to the log, of another two', async ({ venue: { log, book } }) => {
     const [sent, read] = [{ ...log.appends }, log.reads.length];
     const readDays = () => log.reads.filter((stream) => stream.startsWith('spaceDay-')).length;

@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { API_SCOPE, REDIRECT, TestApp } from './authorization-server/test-app.ts';
 import { Browser } from './browser.ts';
 import { startDemo } from './console/console.fixture.ts';
-import { mongoServer, ownDatabase } from './document-store/engines.ts';
+import { MONGODB, ownDatabase } from './document-store/engines.ts';
 import { createOwnLog } from './event-store/eventstoredb/own-log.ts';
 import { eventually } from './eventually.ts';
 import { inDays } from './in-days.ts';
+import { lacks } from './lacks.ts';
 import { connect } from './mcp/connected-client.ts';
 import { startProxyTo } from './proxy.ts';
 
@@ -71,7 +72,7 @@ async function open() {
   };
 }
 
-describe.skipIf('missing' in mongoServer)('a server that hangs', { timeout: 120_000 }, () => {
+describe.skipIf(lacks(MONGODB))('a server that hangs', { timeout: 120_000 }, () => {
   let venue: Awaited<ReturnType<typeof open>>;
   // Each test leaves a service that works again.
   beforeAll(async () => {

@@ -1,12 +1,9 @@
 import { statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { hideGivenServers } from './given-servers.ts';
 import { LongestFirst } from './longest-first.ts';
-
-// Test files run in separate processes; through this file they tell the reporter which engines they ran against.
-process.env.ENGINE_REPORT = join(tmpdir(), `venue-booking-engines-${process.pid}.txt`);
 
 hideGivenServers();
 
@@ -93,7 +90,8 @@ export default defineConfig({
     teardownTimeout: 600_000,
     // As long as `eventually` waits.
     expect: { poll: { timeout: 20_000 } },
-    env: { ENGINE_REPORT: process.env.ENGINE_REPORT },
+    // Node alone is on the PATH, so that a test which runs another program without naming it as a tool fails on every machine.
+    env: { PATH: dirname(process.execPath), MACHINE_PATH: process.env.PATH },
     reporters: ['default', './test/reporter.ts'],
     projects: [
       {

@@ -6,15 +6,11 @@ import { hashOfForm } from '../../src/audit/portable-event.ts';
 import { publishedKey } from '../../src/audit/seal-key.ts';
 import { verifierKeyText } from '../../src/audit/signed-note.ts';
 import { documentEngines } from '../document-store/engines.ts';
+import { lacks } from '../lacks.ts';
 import { withBitFlipped } from './altered.ts';
-import { buildForeign, type Foreign } from './foreign/go.ts';
+import { buildForeign, type Foreign, GO_SUMDB } from './foreign/go.ts';
 import { someKey } from './keys.ts';
 import { sealedStore } from './sealed-store.ts';
-
-let foreign: Foreign | undefined;
-beforeAll(() => {
-  foreign = buildForeign();
-}, 110_000);
 
 async function proved(createDatabase = documentEngines[0]?.[1], count = 1_300) {
   const store = await sealedStore(createDatabase);
@@ -60,14 +56,20 @@ test('a proof reads a few tiles and events, not the log', async () => {
   expect(read).toBeLessThanOrEqual(256 + 4);
 });
 
-test('Go accepts the proofs', async ({ skip }) => {
-  if (foreign === undefined) return skip('GO DID NOT RUN');
-  const { prove, key, all } = await proved();
-  const { checkpoint, events } = await prove(all.slice(1_000));
-  const records = events.map(({ index, event, proof }) => ({ index, text: event, proof }));
-  expect(foreign.check({ key: verifierKeyText(key), checkpoint, records })).toEqual({
-    ok: true,
-    says: 'checked: 300 events of 1300\n',
+describe.skipIf(lacks(GO_SUMDB))('Go', () => {
+  let foreign: Foreign;
+  beforeAll(() => {
+    foreign = buildForeign();
+  });
+
+  test('accepts the proofs', async () => {
+    const { prove, key, all } = await proved();
+    const { checkpoint, events } = await prove(all.slice(1_000));
+    const records = events.map(({ index, event, proof }) => ({ index, text: event, proof }));
+    expect(foreign.check({ key: verifierKeyText(key), checkpoint, records })).toEqual({
+      ok: true,
+      says: 'checked: 300 events of 1300\n',
+    });
   });
 });
 

@@ -9,22 +9,15 @@ import { obtainSealKey } from '../../src/audit/seal-key.ts';
 import { openSealRecords } from '../../src/audit/seal-records.ts';
 import { accepted } from '../accepted.ts';
 import { inProcess, json, useDataDir } from '../cli/in-process.ts';
-import { reportEngine } from '../engines.ts';
 import { inDays } from '../in-days.ts';
+import { lacks } from '../lacks.ts';
+import { CRYPTOGRAPHY } from '../python.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+import { envFor, foundAt } from '../tool.ts';
 import { asExport } from '../transfer/stores.ts';
 
 /** The program that docs/guides/audit.md shows, to the letter. */
 const [, PROGRAM = ''] = /```python\n(.*?)```/s.exec(readFileSync('docs/guides/audit.md', 'utf8')) ?? [];
-/** The one that .ci/run makes, or that of the machine. */
-const PYTHON = [new URL('../../.venv/bin/python3', import.meta.url).pathname, 'python3'].find(
-  (python) => spawnSync(python, ['-c', 'import cryptography']).status === 0,
-);
-reportEngine(
-  'client',
-  'the check of docs/guides/audit.md',
-  PYTHON === undefined ? 'NOT TESTED: no python3 with the package cryptography' : 'Python',
-);
 
 let service: RunningService;
 let bookingId: number;
@@ -52,7 +45,8 @@ afterAll(() => service.stop());
 
 /** What the program says of files that are kept under these names. */
 function check(...files: readonly string[]) {
-  const { status, stdout, stderr } = spawnSync(PYTHON ?? 'python3', ['check.py', ...files], {
+  const { status, stdout, stderr } = spawnSync(foundAt(CRYPTOGRAPHY), ['check.py', ...files], {
+    env: envFor(CRYPTOGRAPHY),
     cwd: service.config.dataDir,
     encoding: 'utf8',
   });
@@ -73,7 +67,7 @@ test('the program is shorter than 60 lines', () => {
   expect(PROGRAM).toContain('Ed25519PublicKey');
 });
 
-describe.skipIf(PYTHON === undefined)('the program of docs/guides/audit.md', () => {
+describe.skipIf(lacks(CRYPTOGRAPHY))('the program of docs/guides/audit.md', () => {
   test('confirms a log, a proof of a booking, and that the log extends kept checkpoints', async () => {
     await kept();
     expect(check('key.txt', 'seals.txt', 'log.ndjson', 'verified.json', 'proof.json')).toEqual({

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, launchChromium, openWindow, type Screen, violationsOn } from '../console/chromium.ts';
+import { CHROMIUM, launchChromium, openWindow, type Screen, violationsOn } from '../console/chromium.ts';
 import { type Running, startDemo } from '../console/console.fixture.ts';
+import { lacks } from '../lacks.ts';
 import { TestApp } from './test-app.ts';
 
 /** The sign-in and consent pages in a real browser, for apps with misleading names and addresses. */
@@ -45,7 +46,7 @@ const TURNED_ROUND = `[...document.querySelectorAll('h1, p, li, button, label, .
 const NOT_CLIPPED = `[...document.querySelectorAll('.given')]
   .filter((element) => getComputedStyle(element).overflow !== 'clip').map(({ textContent }) => textContent)`;
 
-describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
+describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
   let app: TestApp;

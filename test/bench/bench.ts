@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, release, tmpdir, totalmem, type } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ToolMissing } from '../tool.ts';
 import { type Checkout, openCheckout, slowDiskIn } from './checkout.ts';
 import { resultOf } from './figure.ts';
 import { type Disk, FULL, type Measurement, measurements, QUICK } from './measurements.ts';
@@ -67,7 +68,7 @@ report();
 async function measure(name: string, measurement: Measurement, disk: Disk): Promise<Measured[]> {
   const label = disk === 'slow' ? `${name} on a slow disk` : name;
   if (disk === 'slow' && slow === undefined) {
-    console.error(`${label}: not measured, it takes Linux and a C compiler (cc)`);
+    console.error(`${label}: not measured. A C compiler: no cc, or no Linux. To try it: apt-get install gcc libc6-dev`);
     return [];
   }
   const values = { own: [] as Values[], other: [] as Values[] };
@@ -82,6 +83,10 @@ async function measure(name: string, measurement: Measurement, disk: Disk): Prom
       if (!options.json) console.error(`${label} ${JSON.stringify([values.own.at(-1), values.other.at(-1)])}`);
     }
   } catch (error) {
+    if (error instanceof ToolMissing) {
+      console.error(`${label}: not measured. ${error.message}`);
+      return [];
+    }
     console.error(`${label} failed:`, error);
     process.exitCode = 1;
   }

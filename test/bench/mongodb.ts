@@ -2,6 +2,7 @@ import { request } from 'undici';
 import { commandIn } from '../document-store/mongodb/commands.ts';
 import { startMongoServer } from '../document-store/mongodb/server.ts';
 import { startProxyTo } from '../proxy.ts';
+import { ToolMissing } from '../tool.ts';
 import { openCheckout, type Service } from './checkout.ts';
 import { type Figure, median } from './figure.ts';
 import { load } from './load.ts';
@@ -23,7 +24,7 @@ const READ_MODEL = /^[0-9a-f]{8}\.\d+\.(bookings|availability)$/;
 /** Counts what the service sends to MongoDB through a proxy that reads it. The log is the embedded one. */
 export async function measureMongo(root: string, { samples, seconds }: { samples: number; seconds: number }) {
   const { server, stop } = await startMongoServer();
-  if ('missing' in server) throw new Error(`There is no MongoDB: ${server.missing}`);
+  if ('missing' in server) throw new ToolMissing('MongoDB', server);
   const sent: { readonly at: number; readonly collection: string }[] = [];
   const proxy = await startProxyTo(server.url, (passing, chunk) => {
     const command = passing === 'request' ? commandIn(chunk) : undefined;

@@ -1,32 +1,13 @@
-import { existsSync } from 'node:fs';
-import { hasChromium, launchChromium } from '../console/chromium.ts';
-import { reportEngine } from '../engines.ts';
-import { startFirefox } from './firefox.ts';
+import { CHROMIUM, launchChromium } from '../console/chromium.ts';
+import { FIREFOX, startFirefox } from './firefox.ts';
 import { KEYS, type RunningBrowser, type Tab } from './tab.ts';
-import { startWebKit } from './webkit.ts';
-
-const FIREFOX = '/usr/bin/firefox-esr';
-const WEBKIT = { driver: '/usr/bin/WebKitWebDriver', xvfb: '/usr/bin/xvfb-run' };
-
-const hasFirefox = existsSync(FIREFOX);
-const hasWebKit = Object.values(WEBKIT).every((path) => existsSync(path));
-
-reportEngine(
-  'browser',
-  'Firefox',
-  hasFirefox ? FIREFOX : 'NOT TESTED: Firefox not found (apt-get install firefox-esr)',
-);
-reportEngine(
-  'browser',
-  'WebKit',
-  hasWebKit ? WEBKIT.driver : 'NOT TESTED: WebKit not found (apt-get install webkit2gtk-driver xvfb)',
-);
+import { startWebKit, WEBKIT } from './webkit.ts';
 
 /** The browsers of the users: one with each engine. */
 export const BROWSERS = [
-  { name: 'Chromium', isThere: hasChromium, start: startChromium },
-  { name: 'Firefox', isThere: hasFirefox, start: () => startFirefox(FIREFOX) },
-  { name: 'WebKit', isThere: hasWebKit, start: () => startWebKit(WEBKIT) },
+  { tool: CHROMIUM, start: startChromium },
+  { tool: FIREFOX, start: startFirefox },
+  { tool: WEBKIT, start: startWebKit },
 ] as const;
 
 const PLAYWRIGHT_KEYS: Readonly<Record<string, string>> = {

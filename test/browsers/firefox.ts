@@ -4,17 +4,20 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { envFor, foundAt, programs } from '../tool.ts';
 import { clickActions, keyActions, type RunningBrowser, type Tab } from './tab.ts';
+
+export const FIREFOX = programs('Firefox', 'apt-get install firefox-esr', 'firefox-esr');
 
 /**
  * Starts Firefox and drives it by WebDriver BiDi, which it speaks itself. Playwright's own adapter needs a command that this Firefox does
  * not have yet (`emulation.setMediaFeaturesOverride`), and Debian has no geckodriver.
  */
-export async function startFirefox(executable: string): Promise<RunningBrowser> {
+export async function startFirefox(): Promise<RunningBrowser> {
   const profile = await mkdtemp(join(tmpdir(), 'venue-firefox-'));
   await writeFile(join(profile, 'user.js'), 'user_pref("browser.aboutwelcome.enabled", false);\n');
   const args = ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', '0'];
-  const child = spawn(executable, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(foundAt(FIREFOX), args, { env: envFor(FIREFOX), stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(child, 'exit');
   const address = await addressOf(child.stderr);
   const { send, close } = await connect(`${address}/session`);

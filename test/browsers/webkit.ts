@@ -5,7 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
+import { envFor, programs } from '../tool.ts';
 import { clickActions, keyActions, type RunningBrowser, type Tab } from './tab.ts';
+
+const [DRIVER, SCREEN_IN_MEMORY] = ['WebKitWebDriver', 'xvfb-run'];
+
+export const WEBKIT = programs('WebKit', 'apt-get install webkit2gtk-driver xvfb xauth', DRIVER, SCREEN_IN_MEMORY);
 
 /** Larger than any window of a test, with the toolbar. */
 const SCREEN = '-screen 0 1600x1200x24';
@@ -14,18 +19,15 @@ const NARROW_TOOLBAR =
   '* { padding: 0; min-width: 0; min-height: 0; font-size: 1px; -gtk-icon-transform: scale(0.01); }';
 
 /** Starts WebKitGTK's own browser on a screen in memory, and drives it by WebDriver, the only protocol that it speaks. */
-export async function startWebKit({
-  driver,
-  xvfb,
-}: Readonly<Record<'driver' | 'xvfb', string>>): Promise<RunningBrowser> {
+export async function startWebKit(): Promise<RunningBrowser> {
   const folder = await mkdtemp(join(tmpdir(), 'venue-webkit-'));
   await mkdir(join(folder, 'gtk-3.0'));
   await writeFile(join(folder, 'gtk-3.0/gtk.css'), NARROW_TOOLBAR);
   const port = await freePort();
   // In a process group of its own, which ends with the browser.
-  const child = spawn(xvfb, ['--auto-servernum', `--server-args=${SCREEN}`, driver, `--port=${port}`], {
+  const child = spawn(SCREEN_IN_MEMORY, ['--auto-servernum', `--server-args=${SCREEN}`, DRIVER, `--port=${port}`], {
     env: {
-      ...process.env,
+      ...envFor(WEBKIT),
       ...{ XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder, XDG_CACHE_HOME: folder },
       // The screen in memory has no graphics card to share buffers with. Trying to takes seconds.
       WEBKIT_DISABLE_DMABUF_RENDERER: '1',

@@ -21,7 +21,8 @@ if (command === 'ci') rmSync('node_modules', { recursive: true, force: true });
 await sleep(Number(process.env.NPM_TAKES_MS));
 rmSync('at-it');
 if (existsSync('broken')) process.exit(9);
-mkdirSync('node_modules', { recursive: true });
+mkdirSync('node_modules/.bin', { recursive: true });
+if (existsSync('does-not-start')) writeFileSync('node_modules/.bin/node', '#!/bin/sh\\nexit 127', { mode: 0o755 });
 writeFileSync('node_modules/' + command, '');
 `;
 
@@ -88,6 +89,14 @@ test('after a failure the next script tries again', async () => {
   expect(await calls()).toHaveLength(2);
   await rm(join(folder, 'broken'));
   expect(await install()).toMatchObject({ code: 0, isThere: true });
+});
+
+test('a Node that does not start is said, and the next script tries again', async () => {
+  await writeFile(join(folder, 'does-not-start'), '');
+  expect(await install()).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The Node .* does not start/m) });
+  await rm(join(folder, 'does-not-start'));
+  expect(await install()).toMatchObject({ code: 0, stderr: expect.not.stringContaining('does not start') });
+  expect(await calls()).toEqual(['ci --omit=dev', 'ci --omit=dev']);
 });
 
 test('one script takes over from a script that was killed', async () => {

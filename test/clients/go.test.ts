@@ -3,7 +3,8 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { reportEngine } from '../engines.ts';
+import { lacks } from '../lacks.ts';
+import { envFor, onPath, succeeds, type Tool } from '../tool.ts';
 import { ALL_CALLED, type ServiceForClients, serviceForClients } from './signed-in.ts';
 
 const run = promisify(execFile);
@@ -16,27 +17,30 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 /** .ci/run --system downloads the modules; nothing is fetched here. */
-const env = { ...process.env, GOPROXY: 'off', GOFLAGS: '-buildvcs=false' };
-const go = (...args: readonly string[]) => run('go', args, { env, cwd: service.folder });
+const OFFLINE = { GOPROXY: 'off', GOFLAGS: '-buildvcs=false' };
 
-test('oapi-codegen generates a client that signs in with x/oauth2, refreshes and calls every operation', async ({
-  skip,
-}) => {
-  await cp(here('go'), service.folder, { recursive: true });
-  const missing = await go('tool', '-n', 'oapi-codegen').then(
-    () => undefined,
-    ({ message }: Error) => message.trim().split('\n').at(-1),
-  );
-  const said = `NOT TESTED: ${missing} (cd test/clients/go && go mod download)`;
-  reportEngine('client', 'Go', missing === undefined ? 'oapi-codegen and x/oauth2' : said);
-  skip(missing !== undefined, missing);
-  const generated = await go('tool', 'oapi-codegen', '-config', 'config.yaml', here('../../docs/openapi.json'));
-  expect(generated.stderr).toBe('');
-  await go('build', '-o', 'client', '.');
-  expect(await service.runClient(join(service.folder, 'client'), [])).toEqual({
-    refreshed: true,
-    statuses: ALL_CALLED,
-    totalPrice: 230,
-    charged: 230,
-  });
-});
+const GO: Tool = {
+  name: 'Go with oapi-codegen',
+  look: () =>
+    succeeds(['go', 'tool', '-n', 'oapi-codegen'], { cwd: here('go'), env: OFFLINE })
+      ? { found: onPath('go') ?? '' }
+      : { missing: 'no go, or not its modules', install: 'install Go; cd test/clients/go && go mod download' },
+};
+
+const go = (...args: readonly string[]) => run('go', args, { env: { ...envFor(GO), ...OFFLINE }, cwd: service.folder });
+
+test.skipIf(lacks(GO))(
+  'oapi-codegen generates a client that signs in with x/oauth2, refreshes and calls every operation',
+  async () => {
+    await cp(here('go'), service.folder, { recursive: true });
+    const generated = await go('tool', 'oapi-codegen', '-config', 'config.yaml', here('../../docs/openapi.json'));
+    expect(generated.stderr).toBe('');
+    await go('build', '-o', 'client', '.');
+    expect(await service.runClient(join(service.folder, 'client'), [])).toEqual({
+      refreshed: true,
+      statuses: ALL_CALLED,
+      totalPrice: 230,
+      charged: 230,
+    });
+  },
+);

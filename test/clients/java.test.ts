@@ -1,9 +1,10 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { reportEngine } from '../engines.ts';
+import { lacks } from '../lacks.ts';
+import { envFor, onPath, type Tool } from '../tool.ts';
 import { ALL_CALLED, type ServiceForClients, serviceForClients } from './signed-in.ts';
 
 const run = promisify(execFile);
@@ -13,12 +14,17 @@ const here = (path: string) => new URL(path, import.meta.url).pathname;
 const jars = globSync(here('java/lib/*.jar'));
 const [generator] = jars.filter((jar) => jar.includes('openapi-generator-cli'));
 const classpath = jars.filter((jar) => jar !== generator).join(delimiter);
-const hasJava = ['javac', 'java'].every((program) => spawnSync(program, ['-version']).status === 0);
-const missing = hasJava
-  ? 'no test/clients/java/lib (mvn -f test/clients/java dependency:copy-dependencies -DoutputDirectory=lib)'
-  : 'no java and javac';
-const isThere = hasJava && generator !== undefined;
-reportEngine('client', 'Java', isThere ? "openapi-generator's okhttp-gson" : `NOT TESTED: ${missing}`);
+const JAVA: Tool = {
+  name: 'Java with openapi-generator',
+  look: () =>
+    onPath('javac') !== undefined && generator !== undefined
+      ? { found: onPath('javac') ?? '' }
+      : {
+          missing: 'no javac, or not the generator',
+          install:
+            'apt-get install default-jdk maven; mvn -f test/clients/java dependency:copy-dependencies -DoutputDirectory=lib',
+        },
+};
 
 let service: ServiceForClients;
 beforeAll(async () => {
@@ -26,19 +32,20 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test.skipIf(!isThere)(
+test.skipIf(lacks(JAVA))(
   'openapi-generator’s default client in Java signs in, refreshes and calls every operation',
   async () => {
     const { folder } = service;
     const document = here('../../docs/openapi.json');
     const options = ['--global-property', 'models,apis,supportingFiles,apiTests=false,modelTests=false'];
     const generate = ['-jar', generator ?? '', 'generate', '-g', 'java', '-i', document, '-o', folder, ...options];
-    await run('java', ['-XX:TieredStopAtLevel=1', ...generate], { maxBuffer: 2 ** 26 });
+    const env = envFor(JAVA);
+    await run('java', ['-XX:TieredStopAtLevel=1', ...generate], { env, maxBuffer: 2 ** 26 });
     const sources = globSync(join(folder, 'src/main/**/*.java'));
     const compile = ['-J-XX:TieredStopAtLevel=1', '-nowarn', '-proc:none', '-d', folder, '-cp', classpath];
-    await run('javac', [...compile, ...sources, here('java/Client.java')]);
+    await run('javac', [...compile, ...sources, here('java/Client.java')], { env });
     const args = ['-XX:TieredStopAtLevel=1', '-cp', [folder, classpath].join(delimiter), 'Client'];
-    expect(await service.runClient('java', args)).toEqual({
+    expect(await service.runClient('java', args, { env })).toEqual({
       statuses: ALL_CALLED,
       totalPrice: 230,
       charged: 230,

@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { createPrometheus, type Reading } from '../../src/monitoring/prometheus.ts';
-import { reportEngine } from '../engines.ts';
+import { lacks } from '../lacks.ts';
+import { inVenv } from '../python.ts';
+import { foundAt } from '../tool.ts';
 
-/** Made by .ci/run, or by hand: python3 -m venv .venv && .venv/bin/pip install -r test/clients/requirements.txt */
-const PYTHON = new URL('../../.venv/bin/python', import.meta.url).pathname;
-const has = spawnSync(PYTHON, ['-c', 'import prometheus_client']).status === 0;
-reportEngine('client', 'Prometheus', has ? 'its Python parser in .venv' : 'NOT TESTED: no prometheus-client in .venv');
+const PARSER = inVenv('Prometheus’ parser in Python', 'prometheus_client');
 
 /** Prints each family with its type and the names of its samples. */
 const SCRIPT = `
@@ -16,7 +15,7 @@ families = list(text_string_to_metric_families(sys.stdin.read()))
 print(json.dumps([[f.name, f.type, f.documentation, len(f.samples)] for f in families]))
 `;
 
-test.skipIf(!has)('Prometheus’ own parser takes the metrics', async () => {
+test.skipIf(lacks(PARSER))('Prometheus’ own parser takes the metrics', async () => {
   const prometheus = createPrometheus({ version: '1.2.3', generation: '1a2b3c4d' });
   prometheus.request({ method: 'GET', route: '/api/v1/spaces/:spaceId/availability', status: 200, seconds: 0.004 });
   prometheus.command('spaceDay', 'accepted');
@@ -38,7 +37,7 @@ test.skipIf(!has)('Prometheus’ own parser takes the metrics', async () => {
     },
   ];
   const input = await prometheus.exposition(readings);
-  const { stdout, stderr, status } = spawnSync(PYTHON, ['-c', SCRIPT], { input, encoding: 'utf8' });
+  const { stdout, stderr, status } = spawnSync(foundAt(PARSER), ['-c', SCRIPT], { input, encoding: 'utf8' });
   expect(status, stderr).toBe(0);
   const families: readonly [string, string, string, number][] = JSON.parse(stdout);
   const typeOf = new Map(families.map(([name, type]) => [name, type]));

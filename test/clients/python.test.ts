@@ -1,31 +1,24 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
-import { reportEngine } from '../engines.ts';
+import { lacks } from '../lacks.ts';
+import { envInVenv, inVenv } from '../python.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 import { ALL_CALLED, type ServiceForClients, serviceForClients } from './signed-in.ts';
 
 const run = promisify(execFile);
 const here = (path: string) => new URL(path, import.meta.url).pathname;
 
-/** Made by .ci/run, or by hand: see below. */
-const BIN = here('../../.venv/bin');
-const env = { ...process.env, PATH: [BIN, process.env.PATH].join(delimiter), PYTHONDONTWRITEBYTECODE: '1' };
-const hasGenerator = spawnSync(join(BIN, 'openapi-python-client'), ['--version']).status === 0;
-
-reportEngine(
-  'client',
-  'Python',
-  hasGenerator
-    ? 'openapi-python-client in .venv'
-    : 'NOT TESTED: no .venv/bin/openapi-python-client (python3 -m venv .venv && .venv/bin/pip install -r test/clients/requirements.txt)',
-);
+const GENERATOR = inVenv('openapi-python-client', 'openapi_python_client');
+const OAUTH = inVenv('requests-oauthlib', 'requests_oauthlib');
+const CALENDAR = inVenv('icalendar', 'icalendar', 'tzdata');
+const MCP = inVenv('FastMCP and the strict mode of openai-agents', 'fastmcp', 'agents');
 
 /** Sample code of an integrator that uses the generated package. */
 const SCRIPT = `
@@ -60,17 +53,6 @@ print(json.dumps({
 let service: RunningService;
 let folder: string;
 
-/** Says which packages of a program are there. @returns whether all are */
-function hasPackages(what: string, ...names: readonly string[]): boolean {
-  const script = `import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, ${JSON.stringify(names)})))`;
-  const has = spawnSync(join(BIN, 'python'), ['-c', script], { env }).status === 0;
-  reportEngine('client', what, has ? 'in .venv' : `NOT TESTED: no ${names.join(', ')} in .venv (see above)`);
-  return has;
-}
-const hasOAuth = hasPackages('requests-oauthlib', 'requests_oauthlib');
-const hasCalendar = hasPackages('icalendar', 'icalendar', 'tzdata');
-const hasMcp = hasPackages('FastMCP and the strict mode of openai-agents', 'fastmcp', 'agents');
-
 beforeAll(async () => {
   service = await runService();
   folder = await mkdtemp(join(tmpdir(), 'venue-python-'));
@@ -81,11 +63,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test.skipIf(!hasGenerator)(
+test.skipIf(lacks(GENERATOR))(
   'openapi-python-client generates a client without a warning, which books and reads refusals',
   async () => {
     const document = ['--path', here('../../docs/openapi.json')];
     const output = ['--meta', 'none', '--output-path', join(folder, 'venue')];
+    const env = envInVenv(GENERATOR);
     const generated = await run('openapi-python-client', ['generate', ...document, ...output, '--fail-on-warning'], {
       env,
     });
@@ -95,7 +78,7 @@ test.skipIf(!hasGenerator)(
     const { key } = await service.brand();
     const { port } = service.app.server.address() as AddressInfo;
     const args = ['-c', SCRIPT, `http://127.0.0.1:${port}/api/v1`, key, String(spaceId)];
-    const { stdout } = await run(join(BIN, 'python'), args, { env, cwd: folder });
+    const { stdout } = await run('python', args, { env, cwd: folder });
     expect(JSON.parse(stdout)).toEqual({
       booked: expect.objectContaining({ status: 'Pending', startHour: 9 }),
       refused: [422, 'SlotUnavailable', 404, 'There is no booking 4711.'],
@@ -110,7 +93,7 @@ const CLOCK_CHANGES = [
   { zone: 'America/New_York', spring: '2027-03-14', autumn: '2027-11-07', winter: '-05:00', summer: '-04:00' },
 ] as const;
 
-test.skipIf(!hasCalendar).each(CLOCK_CHANGES)(
+test.skipIf(lacks(CALENDAR)).each(CLOCK_CHANGES)(
   'icalendar and zoneinfo read a calendar feed right across both clock changes of $zone',
   async ({ zone, spring, autumn, winter, summer }) => {
     const { commands, users } = service.core;
@@ -134,7 +117,7 @@ test.skipIf(!hasCalendar).each(CLOCK_CHANGES)(
     const { secret } = accepted(await commands.calendarFeeds.add(feed, CONTEXT));
     const { port } = service.app.server.address() as AddressInfo;
     const args = [here('calendar_feed.py'), `http://127.0.0.1:${port}/calendar/${secret}.ics`, zone];
-    const { stdout } = await run(join(BIN, 'python'), args, { env });
+    const { stdout } = await run('python', args, { env: envInVenv(CALENDAR) });
     const next = (date: string) => `${date.slice(0, 8)}${String(Number(date.slice(8)) + 1).padStart(2, '0')}`;
     const dayAfterAutumn = zone === 'Europe/Berlin' ? '2027-11-01' : next(autumn);
     const closed = 'Closed: Clock;\\, change';
@@ -155,15 +138,17 @@ describe('with the libraries of OAuth and MCP', () => {
   });
   afterAll(() => clients.stop());
 
-  test.skipIf(!hasOAuth)('requests-oauthlib signs in, refreshes and calls every operation', async () => {
-    const { refreshed, statuses } = await clients.runClient(join(BIN, 'python'), [here('oauth_client.py')], { env });
+  test.skipIf(lacks(OAUTH))('requests-oauthlib signs in, refreshes and calls every operation', async () => {
+    const { refreshed, statuses } = await clients.runClient('python', [here('oauth_client.py')], {
+      env: envInVenv(OAUTH),
+    });
     expect([refreshed, statuses]).toEqual([1, ALL_CALLED]);
   });
 
-  test.skipIf(!hasMcp)(
+  test.skipIf(lacks(MCP))(
     'FastMCP signs in, refreshes and calls every tool as the strict mode of openai-agents converts it',
     async () => {
-      const done = await clients.runClient(join(BIN, 'python'), [here('mcp_client.py')], { env });
+      const done = await clients.runClient('python', [here('mcp_client.py')], { env: envInVenv(MCP) });
       expect(done).toEqual({
         refreshed: true,
         called: [

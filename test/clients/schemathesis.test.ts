@@ -1,21 +1,16 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import document from '../../docs/openapi.json' with { type: 'json' };
-import { reportEngine } from '../engines.ts';
+import { lacks } from '../lacks.ts';
+import { envInVenv, inVenv } from '../python.ts';
 import { type ServiceForClients, serviceForClients } from './signed-in.ts';
 
 const run = promisify(execFile);
 const here = (path: string) => new URL(path, import.meta.url).pathname;
-const SCHEMATHESIS = here('../../.venv/bin/schemathesis');
-const has = spawnSync(SCHEMATHESIS, ['--version']).status === 0;
-reportEngine(
-  'client',
-  'Schemathesis',
-  has ? 'in .venv' : 'NOT TESTED: no .venv/bin/schemathesis (test/clients/requirements.txt)',
-);
+const SCHEMATHESIS = inVenv('Schemathesis', 'schemathesis');
 
 /** Requests of a run. */
 const MOST = 2_000;
@@ -26,30 +21,33 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test.skipIf(!has)('Schemathesis finds nothing undocumented, with valid and with invalid requests', async () => {
-  const { folder } = service;
-  const { schemas } = document.components;
-  const { CreateBooking } = schemas;
-  const { message, ...others } = CreateBooking.properties;
-  // The guide says so in words: several generators of clients cannot read it as a type.
-  const nullable = { ...message, type: ['string', 'null'] };
-  const said = {
-    ...document,
-    components: {
-      ...document.components,
-      schemas: { ...schemas, CreateBooking: { ...CreateBooking, properties: { ...others, message: nullable } } },
-    },
-  };
-  const path = join(folder, 'openapi.json');
-  await writeFile(path, JSON.stringify(said));
-  const { key, requests } = service;
-  const before = requests();
-  const options = ['--config-file', here('schemathesis.toml'), 'run', path, '--url', `${service.url}/api/v1`];
-  const env = { ...process.env, VENUE_KEY: key, PYTHONDONTWRITEBYTECODE: '1' };
-  const { stdout } = await run(SCHEMATHESIS, options, { env, cwd: folder, maxBuffer: 2 ** 26 }).catch(
-    (failed) => failed,
-  );
-  expect(stdout.slice(0, 20_000)).toMatch(/No issues found/);
-  expect(requests() - before).toBeGreaterThan(300);
-  expect(requests() - before).toBeLessThanOrEqual(MOST);
-});
+test.skipIf(lacks(SCHEMATHESIS))(
+  'Schemathesis finds nothing undocumented, with valid and with invalid requests',
+  async () => {
+    const { folder } = service;
+    const { schemas } = document.components;
+    const { CreateBooking } = schemas;
+    const { message, ...others } = CreateBooking.properties;
+    // The guide says so in words: several generators of clients cannot read it as a type.
+    const nullable = { ...message, type: ['string', 'null'] };
+    const said = {
+      ...document,
+      components: {
+        ...document.components,
+        schemas: { ...schemas, CreateBooking: { ...CreateBooking, properties: { ...others, message: nullable } } },
+      },
+    };
+    const path = join(folder, 'openapi.json');
+    await writeFile(path, JSON.stringify(said));
+    const { key, requests } = service;
+    const before = requests();
+    const options = ['--config-file', here('schemathesis.toml'), 'run', path, '--url', `${service.url}/api/v1`];
+    const env = { ...envInVenv(SCHEMATHESIS), VENUE_KEY: key };
+    const { stdout } = await run('schemathesis', options, { env, cwd: folder, maxBuffer: 2 ** 26 }).catch(
+      (failed) => failed,
+    );
+    expect(stdout.slice(0, 20_000)).toMatch(/No issues found/);
+    expect(requests() - before).toBeGreaterThan(300);
+    expect(requests() - before).toBeLessThanOrEqual(MOST);
+  },
+);

@@ -4,7 +4,8 @@ import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
-import { hasChromium, launchChromium, openWindow, type Screen, signIn, signInOnce } from './chromium.ts';
+import { lacks } from '../lacks.ts';
+import { CHROMIUM, launchChromium, openWindow, type Screen, signIn, signInOnce } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const WIDE: Screen = { width: 1280, colorScheme: 'light', script: true };
@@ -19,7 +20,7 @@ const nameOf = ({ width, colorScheme, script }: Screen) =>
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
-describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
+describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
   /** The stored sessions of users. Only the tests named "at work" sign in through the form. */

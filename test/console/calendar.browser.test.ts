@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brandId, cents, communityId, type SpaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
-import { hasChromium, launchChromium, openWindow, signInOnce, violationsOn } from './chromium.ts';
+import { lacks } from '../lacks.ts';
+import { CHROMIUM, launchChromium, openWindow, signInOnce, violationsOn } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 import { addPlaces, fillDay } from './full-day.ts';
 
@@ -17,7 +18,7 @@ const LIST_BELOW = 704;
 /** The widths that axe checks, which takes most of the time: a list, and tables with and without the menu. */
 const AXE_WIDTHS = [320, 768, 1920] as const;
 
-describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { timeout: 120_000 }, () => {
+describe.skipIf(lacks(CHROMIUM))('the calendar of a community with many spaces', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
   let signedIn: ReturnType<typeof signInOnce>;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { Browser as HttpBrowser } from '../browser.ts';
-import { reportEngine } from '../engines.ts';
+import { envFor, foundAt, type Tool } from '../tool.ts';
 
 /** Debian's `/usr/bin/chromium` is a script that starts the first of these with settings for a desktop. */
 const CANDIDATES = [
@@ -13,20 +13,19 @@ const CANDIDATES = [
   '/usr/bin/google-chrome',
 ];
 
-const executablePath = CANDIDATES.find((path) => path !== undefined && existsSync(path));
-
-/** Whether Chromium is installed. The test report shows it either way. */
-export const hasChromium = executablePath !== undefined;
-
-reportEngine(
-  'browser',
-  'Chromium',
-  executablePath ?? 'NOT TESTED: Chromium not found (apt-get install chromium, or set CHROMIUM)',
-);
+export const CHROMIUM: Tool = {
+  name: 'Chromium',
+  look() {
+    const found = CANDIDATES.find((path) => path !== undefined && existsSync(path));
+    const install = 'apt-get install chromium, or set CHROMIUM to its path';
+    return found === undefined ? { missing: 'not found', install } : { found };
+  },
+};
 
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({
-    ...(executablePath === undefined ? {} : { executablePath }),
+    executablePath: foundAt(CHROMIUM),
+    env: envFor(CHROMIUM),
     args: [
       '--no-sandbox',
       '--disable-gpu',

@@ -6,9 +6,10 @@ import { accepted } from '../accepted.ts';
 import { replace } from '../document-store/replace.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
+import { lacks } from '../lacks.ts';
 import { answering, type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { fillDeliveries } from './busy-deliveries.ts';
-import { hasChromium, launchChromium, openWindow, type Screen, signInOnce, violationsOn } from './chromium.ts';
+import { CHROMIUM, launchChromium, openWindow, type Screen, signInOnce, violationsOn } from './chromium.ts';
 import { type Running, startBusy } from './console.fixture.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
@@ -18,7 +19,7 @@ const NOBODY = 'http://127.0.0.1:9/hooks/of/somebody/who/left?token=abcdefghijkl
 const WIDE: Screen = { width: 1440, colorScheme: 'light', script: true };
 const PHONE: Screen = { width: 390, colorScheme: 'dark', script: false };
 
-describe.skipIf(!hasChromium)('deliveries of a busy store in Chromium', { timeout: 120_000 }, () => {
+describe.skipIf(lacks(CHROMIUM))('deliveries of a busy store in Chromium', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
   let receiver: Receiver;

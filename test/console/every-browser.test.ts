@@ -8,6 +8,7 @@ import { click, fill, outOfReach, reachOf, SIZES, waitUntil } from '../browsers/
 import { signInOn, signIn as signInTo, signOut as signOutOf, type User } from '../browsers/sign-in.ts';
 import { KEYS, type RunningBrowser, type Tab } from '../browsers/tab.ts';
 import { inDays } from '../in-days.ts';
+import { lacks } from '../lacks.ts';
 import type { Running } from './console.fixture.ts';
 import { type PageOf, startBusyPages } from './pages.ts';
 
@@ -25,7 +26,10 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-describe.each(BROWSERS.filter(({ isThere }) => isThere))('in $name', { timeout: 300_000 }, ({ name, start }) => {
+for (const { tool, start } of BROWSERS)
+  describe.skipIf(lacks(tool))(`in ${tool.name}`, { timeout: 300_000 }, () => testIn(tool.name, start));
+
+function testIn(name: string, start: () => Promise<RunningBrowser>): void {
   let browser: RunningBrowser;
   let tab: Tab;
   beforeAll(async () => {
@@ -187,7 +191,7 @@ describe.each(BROWSERS.filter(({ isThere }) => isThere))('in $name', { timeout: 
     expect(first.length).toBeGreaterThan(second.length / 2);
     for (const page of [second, ...further]) expect(first.join()).toContain(page.slice(0, 3).join());
   });
-});
+}
 
 /** What each page of a PDF shows, in the encoding of the PDF. */
 function textsOf(pdf: Buffer): string[][] {

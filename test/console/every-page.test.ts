@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, launchChromium, openWindow, sharedNamesOn, signInOnce, tooWide, wrongOn } from './chromium.ts';
+import { lacks } from '../lacks.ts';
+import { CHROMIUM, launchChromium, openWindow, sharedNamesOn, signInOnce, tooWide, wrongOn } from './chromium.ts';
 import type { Running } from './console.fixture.ts';
 import { type PageOf, READERS, startBusyPages } from './pages.ts';
 
@@ -11,7 +12,7 @@ const AXE: Readonly<Record<number, 'light' | 'dark'>> = { 320: 'light', 1280: 'd
 /** Bytes of uncompressed HTML. */
 const MAX_BYTES = 60_000;
 
-describe.skipIf(!hasChromium)('every page with a busy store', { timeout: 300_000 }, () => {
+describe.skipIf(lacks(CHROMIUM))('every page with a busy store', { timeout: 300_000 }, () => {
   let running: Running;
   let browser: Browser;
   let pages: readonly PageOf[];

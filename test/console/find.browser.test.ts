@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cents, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
-import { hasChromium, launchChromium, openWindow, signInOnce, wrongOn } from './chromium.ts';
+import { lacks } from '../lacks.ts';
+import { CHROMIUM, launchChromium, openWindow, signInOnce, wrongOn } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
@@ -11,7 +12,7 @@ const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test'
 const ENDLESS = 'W'.repeat(200);
 const DATE = inDays(30);
 
-describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeout: 120_000 }, () => {
+describe.skipIf(lacks(CHROMIUM))('finding and changing spaces in Chromium', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
   let signedIn: ReturnType<typeof signInOnce>;

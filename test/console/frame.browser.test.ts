@@ -1,10 +1,11 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inDays } from '../in-days.ts';
-import { hasChromium, launchChromium, openWindow, type Screen, signInOnce } from './chromium.ts';
+import { lacks } from '../lacks.ts';
+import { CHROMIUM, launchChromium, openWindow, type Screen, signInOnce } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
-describe.skipIf(!hasChromium)('menus and expandable forms', { timeout: 60_000 }, () => {
+describe.skipIf(lacks(CHROMIUM))('menus and expandable forms', { timeout: 60_000 }, () => {
   let running: Running;
   let browser: Browser;
   let signedIn: ReturnType<typeof signInOnce>;

@@ -3,12 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
-import { hasChromium, launchChromium, openWindow } from './chromium.ts';
+import { lacks } from '../lacks.ts';
+import { CHROMIUM, launchChromium, openWindow } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const PASSWORD = 'correct horse battery';
 
-describe.skipIf(!hasChromium)('links in Chromium, by keyboard alone', { timeout: 120_000 }, () => {
+describe.skipIf(lacks(CHROMIUM))('links in Chromium, by keyboard alone', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
   beforeAll(async () => {

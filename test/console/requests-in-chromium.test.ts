@@ -4,7 +4,8 @@ import { brandId, cents, communityId, type spaceId } from '../../src/domain/ids.
 import { accepted } from '../accepted.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
-import { hasChromium, launchChromium, openWindow, type Screen, signInOnce } from './chromium.ts';
+import { lacks } from '../lacks.ts';
+import { CHROMIUM, launchChromium, openWindow, type Screen, signInOnce } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
@@ -12,7 +13,7 @@ const HARBOUR = { kind: 'Community', id: communityId(1) } as const;
 const WIDE: Screen = { width: 1280, colorScheme: 'light', script: true };
 const PHONE: Screen = { width: 390, colorScheme: 'light', script: true };
 
-describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () => {
+describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
   let cookies: Awaited<ReturnType<ReturnType<typeof signInOnce>>>;

@@ -4,10 +4,11 @@ import type { Account } from '../../src/domain/account.ts';
 import { communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
-import { hasChromium, launchChromium, openWindow, signInOnce } from './chromium.ts';
+import { lacks } from '../lacks.ts';
+import { CHROMIUM, launchChromium, openWindow, signInOnce } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
-describe.skipIf(!hasChromium)('open pages of a member whose role changes', { timeout: 60_000 }, () => {
+describe.skipIf(lacks(CHROMIUM))('open pages of a member whose role changes', { timeout: 60_000 }, () => {
   let running: Running;
   let browser: Browser;
   let signedIn: ReturnType<typeof signInOnce>;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { inDays } from '../in-days.ts';
-import { hasChromium, launchChromium, openWindow, signIn, signInOnce, wrongOn } from './chromium.ts';
+import { find, ToolMissing } from '../tool.ts';
+import { CHROMIUM, launchChromium, openWindow, signIn, signInOnce, wrongOn } from './chromium.ts';
 import { startDemo } from './console.fixture.ts';
 import { fillHouse } from './house-store.ts';
 import { startBusyPages } from './pages.ts';
@@ -28,8 +29,9 @@ if (values.help || positionals.length > (values.busy ? 1 : 0)) {
   console.log(HELP);
   process.exit(values.help ? 0 : 2);
 }
-if (!hasChromium) {
-  console.error('Chromium not found: install it (apt-get install chromium) or set CHROMIUM to its path.');
+const chromium = find(CHROMIUM);
+if ('missing' in chromium) {
+  console.error(new ToolMissing(CHROMIUM.name, chromium).message);
   process.exit(1);
 }
 await (values.busy

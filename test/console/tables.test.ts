@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brandId, cents, communityId, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
-import { hasChromium, launchChromium, openWindow, signInOnce, wrongOn } from './chromium.ts';
+import { lacks } from '../lacks.ts';
+import { CHROMIUM, launchChromium, openWindow, signInOnce, wrongOn } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
@@ -26,7 +27,7 @@ const ROW = `(() => {
 })()`;
 type Row = { readonly cut: boolean; readonly money: boolean; readonly lines: number; readonly isCard: boolean };
 
-describe.skipIf(!hasChromium)('tables in Chromium', { timeout: 120_000 }, () => {
+describe.skipIf(lacks(CHROMIUM))('tables in Chromium', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
   let signedIn: ReturnType<typeof signInOnce>;

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ERROR_STATUS } from '../../src/contract/schemas/errors.ts';
 import { RECORDED_AT, readExamples } from '../../src/description/examples.ts';
 import { OPERATIONS } from '../../src/description/operations.ts';
-import { hasChromium, launchChromium, openWindow, type Screen, violationsOn } from '../console/chromium.ts';
+import { CHROMIUM, launchChromium, openWindow, type Screen, violationsOn } from '../console/chromium.ts';
+import { lacks } from '../lacks.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
@@ -83,7 +84,7 @@ test('is small and needs no JavaScript', async () => {
   expect(packed.rawPayload.byteLength).toBeLessThan(30_000);
 });
 
-describe.skipIf(!hasChromium)('in Chromium', { timeout: 60_000 }, () => {
+describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 60_000 }, () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchChromium();

@@ -1,9 +1,7 @@
 import { describe } from 'vitest';
 import { documentStoreContract } from '../contract/document-store.ts';
-import { documentEngines, mongoServer } from './engines.ts';
-
-const standIn = 'real' in mongoServer && !mongoServer.real;
+import { documentEngines, REAL_MONGODB } from './engines.ts';
 
 describe.each(documentEngines)('document store on %s', (name, createDatabase) =>
-  documentStoreContract(createDatabase, name === 'MongoDB' && standIn),
+  documentStoreContract(createDatabase, name === 'MongoDB' ? REAL_MONGODB : undefined),
 );

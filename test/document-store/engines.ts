@@ -7,7 +7,8 @@ import { inject } from 'vitest';
 import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
-import { reportEngine } from '../engines.ts';
+import { lacks } from '../lacks.ts';
+import { foundAt, type Tool } from '../tool.ts';
 import type { MongoServer } from './mongodb/server.ts';
 import { inDatabase, withOptions } from './mongodb/server-url.ts';
 
@@ -27,16 +28,21 @@ export async function createSqliteDatabase(): Promise<TestDatabase> {
 }
 
 /** The MongoDB of this run. */
-export const mongoServer: MongoServer = JSON.parse(
-  await (await fetch(`http://127.0.0.1:${inject('mongoServer')}`)).text(),
-);
+const mongoServer: MongoServer = JSON.parse(await (await fetch(`http://127.0.0.1:${inject('mongoServer')}`)).text());
 
-reportEngine('document store', 'SQLite', 'tested');
-reportEngine(
-  'document store',
-  'MongoDB',
-  'missing' in mongoServer ? `not tested: ${mongoServer.missing}` : `tested on ${mongoServer.name}`,
-);
+export const MONGODB: Tool = {
+  name: 'MongoDB, or a stand-in',
+  look: () => ('missing' in mongoServer ? mongoServer : { found: mongoServer.name }),
+};
+/** For what the stand-in does otherwise. */
+export const REAL_MONGODB: Tool = {
+  name: 'a real MongoDB',
+  look() {
+    const missing = 'missing' in mongoServer ? mongoServer.missing : mongoServer.notReal;
+    const install = 'set MONGODB_URL, or start Docker';
+    return missing === undefined ? { found: foundAt(MONGODB) } : { missing, install };
+  },
+};
 
 /** The URL of a new database on it, which is dropped when the run has ended. */
 export function ownDatabase(): string {
@@ -78,5 +84,5 @@ function testDatabase(open: () => Promise<OperatedDocumentStore>, remove: () => 
 /** The engines available here, for `describe.each`. */
 export const documentEngines: readonly (readonly [name: string, createDatabase: () => Promise<TestDatabase>])[] = [
   ['SQLite', createSqliteDatabase],
-  ...('missing' in mongoServer ? [] : [['MongoDB', createMongoDatabase] as const]),
+  ...(lacks(MONGODB) ? [] : [['MongoDB', createMongoDatabase] as const]),
 ];

@@ -13,8 +13,9 @@ import { openSqliteFile } from '../../src/document-store/sqlite/file.ts';
 import { indexNameOf } from '../../src/document-store/sqlite/indexes.ts';
 import { orderOf, rangesAfter, selectCount, selectRange } from '../../src/document-store/sqlite/query.ts';
 import { openTable } from '../../src/document-store/sqlite/table.ts';
-import { reportEngine } from '../engines.ts';
-import { mongoServer, ownDatabase } from './engines.ts';
+import { lacks } from '../lacks.ts';
+import { foundAt, type Tool } from '../tool.ts';
+import { MONGODB, ownDatabase } from './engines.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
@@ -47,17 +48,19 @@ async function winningPlan(url: string, name: string, query: Find<Row>): Promise
 
 /** Why plans cannot be read here, if so. The stand-in has no `explain`, and some servers answer in a form of their own. */
 async function explainProblem(): Promise<string | undefined> {
-  if ('missing' in mongoServer) return mongoServer.missing;
+  if (lacks(MONGODB)) return 'no MongoDB';
   const plan = await winningPlan(ownDatabase(), 'none', {}).catch((error: unknown) => error);
   if (plan instanceof Error) return `explain is refused: ${plan.message}`;
   return plan === undefined ? 'explain names no winningPlan' : undefined;
 }
 const unexplained = await explainProblem();
-reportEngine(
-  'document store',
-  'MongoDB, that an index answers every query',
-  unexplained === undefined ? `tested on ${'name' in mongoServer && mongoServer.name}` : `not tested: ${unexplained}`,
-);
+const EXPLAIN: Tool = {
+  name: 'MongoDB’s explain',
+  look: () =>
+    unexplained === undefined
+      ? { found: foundAt(MONGODB) }
+      : { missing: unexplained, install: 'set MONGODB_URL, or start Docker' },
+};
 
 /** The query of `everyDocument`, which is not declared: it needs no index, but must not be sorted. */
 const EVERYTHING: (typeof queries)[number] = ['users', '{}', { name: 'users', indexes: [], kind: 'record' }, {}];
@@ -149,7 +152,7 @@ describe('indexes', () => {
     }
   });
 
-  it.skipIf('missing' in mongoServer)('can all be made on MongoDB', async () => {
+  it.skipIf(lacks(MONGODB))('can all be made on MongoDB', async () => {
     const store = await openMongoDocumentStore({ url: ownDatabase() });
     try {
       for (const { of } of declaredQueries()) await store.open(collectionOf(of));
@@ -159,19 +162,16 @@ describe('indexes', () => {
     }
   });
 
-  it.skipIf(unexplained !== undefined).each([...queries, EVERYTHING])(
-    'of %s serve %s on MongoDB',
-    async (name, _, of, query) => {
-      const url = ownDatabase();
-      const store = await openMongoDocumentStore({ url });
-      try {
-        await store.open(collectionOf(of));
-        const plan = JSON.stringify(await winningPlan(url, name, query));
-        expect(plan).toMatch(/IXSCAN/);
-        expect(plan).not.toMatch(/COLLSCAN|"stage":"SORT"/);
-      } finally {
-        await store.close();
-      }
-    },
-  );
+  it.skipIf(lacks(EXPLAIN)).each([...queries, EVERYTHING])('of %s serve %s on MongoDB', async (name, _, of, query) => {
+    const url = ownDatabase();
+    const store = await openMongoDocumentStore({ url });
+    try {
+      await store.open(collectionOf(of));
+      const plan = JSON.stringify(await winningPlan(url, name, query));
+      expect(plan).toMatch(/IXSCAN/);
+      expect(plan).not.toMatch(/COLLSCAN|"stage":"SORT"/);
+    } finally {
+      await store.close();
+    }
+  });
 });

@@ -13,10 +13,11 @@ import {
   fillDocuments,
   openDocumentSubject,
 } from '../contract/reads-under-faults.ts';
+import { lacks } from '../lacks.ts';
 import { type Drops, startProxyTo } from '../proxy.ts';
 import { sqliteFaults } from '../sqlite/faults.ts';
 import { ask } from './ask.ts';
-import { mongoServer, ownDatabase } from './engines.ts';
+import { MONGODB, ownDatabase } from './engines.ts';
 import { commandIn } from './mongodb/commands.ts';
 import { withOptions } from './mongodb/server-url.ts';
 
@@ -56,9 +57,10 @@ const LOSSES = ['command', 'answer', 'half of the answer'] as const;
 /** The driver’s own commands, by which it monitors the server. */
 const OF_THE_DRIVER = /^(hello|ismaster|isMaster|endSessions|killCursors)$/;
 
-describe.skipIf('missing' in mongoServer)('reads of documents on MongoDB yield everything or throw', () => {
-  const url = 'missing' in mongoServer ? '' : ownDatabase();
+describe.skipIf(lacks(MONGODB))('reads of documents on MongoDB yield everything or throw', () => {
+  let url: string;
   beforeAll(async () => {
+    url = ownDatabase();
     const store = await openMongoDocumentStore({ url });
     await fillDocuments(await openDocumentSubject(store));
     await store.close();

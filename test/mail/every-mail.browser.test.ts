@@ -2,7 +2,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, launchChromium, tooWide, wrongOn } from '../console/chromium.ts';
+import { CHROMIUM, launchChromium, tooWide, wrongOn } from '../console/chromium.ts';
+import { lacks } from '../lacks.ts';
 import { DAY_BEFORE, serviceWithEveryKind } from './every-kind.ts';
 
 /** In pixels, from the smallest phone to a wide screen. */
@@ -29,7 +30,7 @@ const ACTIVE = `[
     /url\\(|@import/.test(one.textContent + one.getAttribute('style'))),
 ].map(({ outerHTML }) => outerHTML.slice(0, 100))`;
 
-describe.skipIf(!hasChromium)('every mail with difficult names', { timeout: 300_000 }, () => {
+describe.skipIf(lacks(CHROMIUM))('every mail with difficult names', { timeout: 300_000 }, () => {
   let made: Awaited<ReturnType<typeof serviceWithEveryKind>>;
   let browser: Browser;
   beforeAll(async () => {

@@ -6,10 +6,11 @@ import type { Demo } from '../../src/demo/demo-file.ts';
 import { readExamples } from '../../src/description/examples.ts';
 import { newSigningSecret, serviceSignature } from '../../src/webhooks/send/signature.ts';
 import { Browser } from '../browser.ts';
-import { mongoServer, ownDatabase } from '../document-store/engines.ts';
+import { MONGODB, ownDatabase } from '../document-store/engines.ts';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
+import { CRYPTOGRAPHY } from '../python.ts';
+import type { Tool } from '../tool.ts';
 import type { Given, Terminal } from './terminal.ts';
-import { HAS_CRYPTOGRAPHY } from './tools.ts';
 
 export type Fill = Readonly<Record<string, string>>;
 type Check = Terminal & { readonly code: string; readonly printed: string };
@@ -26,8 +27,8 @@ export type Step = {
 
 /** How the blocks of a page are run: those of `sh` are pasted in their order. */
 export type Page = Omit<Given, 'demo'> & {
-  /** What the page needs and this machine lacks. */
-  readonly missing?: string | undefined;
+  /** What the page needs beyond a terminal. */
+  readonly needs?: Tool;
   /** By a piece of text that only this block has. */
   readonly steps?: Readonly<Record<string, Step>>;
   /** The blocks and lines that begin with a text and cannot be run here, and why; `''`: all blocks that name no language. */
@@ -111,7 +112,7 @@ DELIVERY_ID=$(npx venue webhook deliveries "$ID" --json | node -p 'JSON.parse(fs
 };
 
 const AUDIT: Page = {
-  missing: HAS_CRYPTOGRAPHY ? undefined : 'no python3 with the package cryptography',
+  needs: CRYPTOGRAPHY,
   leftOut: [['venue-booking-service/', 'an example of a checkpoint']],
   steps: {
     'verify --export': {
@@ -138,7 +139,7 @@ const BACKUP: Page = {
 
 const SERVERS: Page = {
   given: 'none',
-  missing: 'missing' in mongoServer ? mongoServer.missing : undefined,
+  needs: MONGODB,
   leftOut: [
     ['# Only once.', 'needs Docker'],
     ['{ "loginName"', 'needs an EventStoreDB with users'],

@@ -1,30 +1,19 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { reportEngine } from '../engines.ts';
+import { lacks } from '../lacks.ts';
 import { startServiceProcess, temporaryDataDir } from '../service/service-process.ts';
+import { ROOT } from '../tool.ts';
 import { blocksOfHtml, blocksOfMarkdown, nameOf } from './blocks.ts';
 import { PAGES, type Page } from './pages.ts';
 import { type Outcome, runPage } from './run-page.ts';
 import { openTerminal } from './terminal.ts';
-import { HAS_TOOLS, MACHINE_NODE } from './tools.ts';
+import { NODE_20, TERMINAL } from './tools.ts';
 
-const ROOT = new URL('../..', import.meta.url).pathname;
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const MARKDOWN = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
   .toSorted()
   .filter((page) => blocksOfMarkdown(page, read(page)).length > 0);
-
-const isNode20 = MACHINE_NODE.version.startsWith('v20.');
-reportEngine(
-  'client',
-  'the code blocks of the docs',
-  HAS_TOOLS
-    ? `Node ${MACHINE_NODE.version}${isNode20 ? '' : '; NOT TESTED on Node 20, which this machine does not have'}`
-    : 'NOT TESTED: needs bash, curl, npm, openssl and python3',
-);
-for (const [name, { missing }] of Object.entries(PAGES))
-  if (missing !== undefined) reportEngine('client', `the code blocks of ${name}`, `NOT TESTED: ${missing}`);
 
 /** One line for each block that ran, and for what was left out; blocks that are many and left out for one reason share a line. */
 function report(outcomes: readonly Outcome[]): string {
@@ -54,17 +43,21 @@ beforeAll(async () => {
   await (await startServiceProcess(demo, { DRAIN: 'PT0S' }, () => {})).end('SIGTERM');
 });
 
-describe.skipIf(!HAS_TOOLS)('what a reader pastes works', () => {
-  test.concurrent.for([...MARKDOWN, '/docs'])('%s', async (name, { skip }) => {
+describe.skipIf(lacks(TERMINAL))('what a reader pastes works', () => {
+  // They are tried with another Node, too.
+  lacks(NODE_20);
+
+  for (const name of [...MARKDOWN, '/docs']) {
     const page: Page = PAGES[name] ?? {};
-    skip(page.missing !== undefined);
-    await using terminal = await openTerminal({ ...page, demo });
-    const blocks =
-      name === '/docs'
-        ? blocksOfHtml(name, await (await fetch(`http://localhost:${terminal.port}/docs`)).text())
-        : blocksOfMarkdown(name, read(name));
-    console.log(report(await runPage(blocks, page, terminal)));
-  });
+    test.skipIf(page.needs !== undefined && lacks(page.needs)).concurrent(name, async () => {
+      await using terminal = await openTerminal({ ...page, demo });
+      const blocks =
+        name === '/docs'
+          ? blocksOfHtml(name, await (await fetch(`http://localhost:${terminal.port}/docs`)).text())
+          : blocksOfMarkdown(name, read(name));
+      console.log(report(await runPage(blocks, page, terminal)));
+    });
+  }
 
   test.concurrent.for([
     [

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { freePort } from '../free-port.ts';
-import { MACHINE_NODE } from './tools.ts';
-
-const ROOT = new URL('../..', import.meta.url).pathname;
+import { envFor, ROOT } from '../tool.ts';
+import { MACHINE_NODE, TERMINAL } from './tools.ts';
 
 /** What the commands of the docs need of a checkout. */
 const CHECKOUT = ['.ci', '.npmrc', 'node_modules', 'package.json', 'package-lock.json', 'projections', 'src', 'test'];
@@ -50,7 +49,7 @@ export async function openTerminal({ given = 'demo', npx, demo }: Given) {
     const script = `#!/bin/sh\n[ "$1" = venue ] || exit 1\nshift\nnpm_command=exec exec '${process.execPath}' '${ROOT}src/cli.js' "$@"\n`;
     writeFileSync(join(tools, 'npx'), script, { mode: 0o755 });
   }
-  const path = (process.env.PATH ?? '').split(delimiter).filter((each) => !each.includes('node_modules'));
+  const path = (envFor(TERMINAL).PATH ?? '').split(delimiter).filter((each) => !each.includes('node_modules'));
   const shell = spawn('bash', ['--norc', '-eu', '-o', 'pipefail'], {
     cwd: folder,
     env: {

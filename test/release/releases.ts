@@ -5,8 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-const ROOT = new URL('../..', import.meta.url).pathname;
+import { envFor, ROOT, succeeds, type Tool } from '../tool.ts';
 
 /**
  * The release before: raise it when a release has gone out. It must have the store format of this one, and start with the packages
@@ -17,14 +16,25 @@ const EARLIER = 'fbd7c675';
 /** Files left out of a release because they are not part of the running service. */
 const PARTS = ['src', 'projections', 'package.json'];
 
-/** @throws if the history is missing, as in a shallow clone */
+/** An unpacked archive and a shallow clone have no history. */
+export const HISTORY: Tool = {
+  name: 'the release before, from the history of git',
+  look: () =>
+    succeeds(['git', 'cat-file', '-e', `${EARLIER}^{commit}`])
+      ? { found: EARLIER }
+      : { missing: `no git, or not its commit ${EARLIER}`, install: 'run the tests in a whole clone' },
+};
+
+/** Only for tests that are skipped without {@link HISTORY}. */
 export function earlierRelease(folder: string): string {
+  const env = envFor(HISTORY);
   mkdirSync(folder, { recursive: true });
   const archive = execFileSync('git', ['archive', '--format=tar', EARLIER, ...PARTS], {
     cwd: ROOT,
+    env,
     maxBuffer: 2 ** 28,
   });
-  execFileSync('tar', ['-x', '-C', folder], { input: archive });
+  execFileSync('tar', ['-x', '-C', folder], { env, input: archive });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   return folder;
 }

@@ -5,6 +5,8 @@ import { hostname } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { isKnownDead, THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
+import { lacks } from '../lacks.ts';
+import type { Tool } from '../tool.ts';
 
 /** The pid of a process that was killed and reaped. */
 async function killed(): Promise<number> {
@@ -16,7 +18,13 @@ async function killed(): Promise<number> {
 }
 
 const { pidNamespace } = THIS_PROCESS;
-const hasProc = existsSync('/proc/self/stat');
+const PROC: Tool = {
+  name: 'the table of processes',
+  look: () =>
+    existsSync('/proc/self/stat')
+      ? { found: '/proc' }
+      : { missing: 'no /proc', install: 'run the tests on a machine with Linux' },
+};
 
 test('this process and its parent are not known to be dead', () => {
   expect(isKnownDead(THIS_PROCESS)).toBe(false);
@@ -30,7 +38,7 @@ test('a process that was killed is known to be dead on this machine only', async
   expect(isKnownDead({ pidNamespace: 'another machine', pid })).toBe(false);
 });
 
-test.skipIf(!hasProc)(
+test.skipIf(lacks(PROC))(
   'a machine with the same name and its own first PID namespace is a different machine',
   async () => {
     const ofTheSameName = `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
@@ -50,7 +58,7 @@ test('PLACE distinguishes two machines that share everything else', async () => 
   expect(await isDeadFrom('rack-2')).toBe('false');
 });
 
-test.skipIf(!hasProc)('an earlier process with the same pid is known to be dead', () => {
+test.skipIf(lacks(PROC))('an earlier process with the same pid is known to be dead', () => {
   expect(isKnownDead({ ...THIS_PROCESS, startedAt: '1' })).toBe(true);
   expect(isKnownDead({ pidNamespace, pid: process.ppid, startedAt: '1' })).toBe(true);
 });

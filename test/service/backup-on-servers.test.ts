@@ -6,8 +6,9 @@ import { openMongoDocumentStore } from '../../src/document-store/mongodb/documen
 import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { addMarks, readMarks } from '../../src/outbox/marks.ts';
 import { inProcessWith, jsonWith } from '../cli/in-process.ts';
-import { mongoServer, ownDatabase } from '../document-store/engines.ts';
+import { MONGODB, ownDatabase } from '../document-store/engines.ts';
 import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
+import { lacks } from '../lacks.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
 /** A new log and a new MongoDB database. */
@@ -35,7 +36,7 @@ const all = (events: OperatedEventStore) => Array.fromAsync(events.readAll());
 /** A record that contains a position. */
 const FAILURES: Collection<{ readonly position: string }> = { name: 'fanOutFailures', kind: 'record', indexes: [] };
 
-test.skipIf('missing' in mongoServer)(
+test.skipIf(lacks(MONGODB))(
   'a store on EventStoreDB and MongoDB is restored into new ones, in log order',
   { timeout: 120_000 },
   async () => {
@@ -80,7 +81,7 @@ test.skipIf('missing' in mongoServer)(
   },
 );
 
-test.skipIf('missing' in mongoServer)(
+test.skipIf(lacks(MONGODB))(
   'a store on servers is not restored and loses no read models while a service is running on it',
   { timeout: 120_000 },
   async () => {

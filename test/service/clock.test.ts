@@ -2,10 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { mongoServer, ownDatabase } from '../document-store/engines.ts';
+import { MONGODB, ownDatabase } from '../document-store/engines.ts';
 import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
+import { lacks } from '../lacks.ts';
 import { runService } from '../running-service.fixture.ts';
 import { call } from './client.ts';
 import type { Environment } from './node-process.ts';
@@ -68,7 +69,7 @@ test('beside a process with the right clock, one that is 20 days ahead cancels n
   expect(await readiness(shifted)).toEqual({ status: 200, clock: undefined });
 });
 
-describe.skipIf('missing' in mongoServer)('on EventStoreDB and MongoDB', () => {
+describe.skipIf(lacks(MONGODB))('on EventStoreDB and MongoDB', () => {
   test('a process whose clock is 20 days ahead cancels no request; one with CLOCK_SHIFT does', async () => {
     const log = await createOwnLog();
     onTestFinished(() => log.stop());

@@ -16,9 +16,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { inProcessWith } from '../cli/in-process.ts';
-import { mongoServer } from '../document-store/engines.ts';
+import { MONGODB } from '../document-store/engines.ts';
 import { freePort } from '../free-port.ts';
 import { inDays } from '../in-days.ts';
+import { lacks } from '../lacks.ts';
 import { call } from './client.ts';
 import { killNode, runNode } from './node-process.ts';
 import { embeddedPlace, type Place, serversPlace } from './places.ts';
@@ -85,7 +86,7 @@ const targets = [
   ['the embedded engines', embeddedPlace, 4_000],
   ['EventStoreDB and MongoDB', serversPlace, 1_500],
 ] as const;
-test.skipIf('missing' in mongoServer).for(targets)(
+test.skipIf(lacks(MONGODB)).for(targets)(
   'an import into %s that is killed at any point resumes and produces the same store',
   { timeout: 240_000 },
   async ([, target, brands]) => {
@@ -183,7 +184,7 @@ test('a store whose records were exported is fenced: no process starts on it unt
   expect(await (await place.start()).end('SIGTERM')).toBe(0);
 });
 
-test.skipIf('missing' in mongoServer)(
+test.skipIf(lacks(MONGODB))(
   'a store on servers is not fenced while a service runs on it; a suspended one ends as soon as it resumes',
   async () => {
     const place = await serversPlace({ SECRET_KEY: newKey() });
@@ -304,7 +305,7 @@ test('without a file argument the export goes to stdout; a redirected file with 
   const into = join(temporaryDataDir(), 'redirected');
   const sink = openSync(into, 'w', 0o644);
   const exec = promisify(execFile);
-  const shell = `"${process.execPath}" src/cli.js export --with-records > "${into}" && "${process.execPath}" src/cli.js export | head -1`;
+  const shell = `"${process.execPath}" src/cli.js export --with-records > "${into}" && "${process.execPath}" src/cli.js export | { read -r first; echo "$first"; }`;
   const { stdout } = await exec('/bin/sh', ['-c', shell], { env: { ...process.env, ...place.env } });
   closeSync(sink);
   expect(JSON.parse(stdout).export.format).toBe('venue-export-1');

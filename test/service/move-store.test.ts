@@ -7,9 +7,10 @@ import { everyDocument } from '../../src/document-store/queries.ts';
 import { readMarks } from '../../src/outbox/marks.ts';
 import { deliveryCollection } from '../../src/webhooks/delivery.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
-import { mongoServer } from '../document-store/engines.ts';
+import { MONGODB } from '../document-store/engines.ts';
 import { freePort } from '../free-port.ts';
 import { inDays } from '../in-days.ts';
+import { lacks } from '../lacks.ts';
 import { answering, type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { call } from './client.ts';
 import { runNode } from './node-process.ts';
@@ -42,7 +43,7 @@ async function exported(from: Place): Promise<{ readonly file: string; readonly 
   return { file, text: readFileSync(file, 'utf8') };
 }
 
-test.skipIf('missing' in mongoServer).for(routes)(
+test.skipIf(lacks(MONGODB)).for(routes)(
   'a store moves from %s to %s and back with the same file and tree head, and no event is delivered twice',
   { timeout: 240_000 },
   async ([, , [first, second, third]]) => {

@@ -4,11 +4,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startService } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { startDemo } from '../console/console.fixture.ts';
-import { mongoServer, ownDatabase } from '../document-store/engines.ts';
+import { MONGODB, ownDatabase } from '../document-store/engines.ts';
 import { commandIn } from '../document-store/mongodb/commands.ts';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
+import { lacks } from '../lacks.ts';
 import { startProxyTo } from '../proxy.ts';
 import { temporaryDataDir } from './service-process.ts';
 
@@ -33,22 +34,19 @@ async function slowStores(takesMs: number) {
   return { EVENTSTORE_URL: log.url, MONGODB_URL: mongo.url, SECRET_KEY, LOG_LEVEL: 'silent' };
 }
 
-test.skipIf('missing' in mongoServer)(
-  'a first start waits for its read models, even when index creation is slow',
-  async () => {
-    const running = await startDemo({ ...(await slowStores(LONGER_THAN_A_START_WAITS_MS)), DEMO: 'true' });
-    onTestFinished(() => running.stop());
-    expect(running.demo.communities).toHaveLength(2);
-    expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
-    const [brand] = running.demo.brands;
-    const bookings = await fetch(`${running.url}/api/v1/bookings`, {
-      headers: { authorization: `Bearer ${brand.apiKey}` },
-    });
-    expect(await bookings.json()).not.toEqual([]);
-  },
-);
+test.skipIf(lacks(MONGODB))('a first start waits for its read models, even when index creation is slow', async () => {
+  const running = await startDemo({ ...(await slowStores(LONGER_THAN_A_START_WAITS_MS)), DEMO: 'true' });
+  onTestFinished(() => running.stop());
+  expect(running.demo.communities).toHaveLength(2);
+  expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
+  const [brand] = running.demo.brands;
+  const bookings = await fetch(`${running.url}/api/v1/bookings`, {
+    headers: { authorization: `Bearer ${brand.apiKey}` },
+  });
+  expect(await bookings.json()).not.toEqual([]);
+});
 
-test.skipIf('missing' in mongoServer)('a process reports ready only after the read models are built', async () => {
+test.skipIf(lacks(MONGODB))('a process reports ready only after the read models are built', async () => {
   const stores = await slowStores(2_000);
   const start = async (ROLES: string) => {
     const config = readConfig({ ...stores, ROLES, DATA_DIR: temporaryDataDir(), PORT: String(await freePort()) });

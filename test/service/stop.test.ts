@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type ClientRequest, request } from 'node:http';
@@ -6,6 +6,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { inDays } from '../in-days.ts';
+import { lacks } from '../lacks.ts';
+import { foundAt, onPath, succeeds, type Tool } from '../tool.ts';
 import { call } from './client.ts';
 import { type ServiceProcess, startServiceProcess, temporaryDataDir } from './service-process.ts';
 
@@ -54,8 +56,15 @@ test('a client that never finishes its request does not prevent a clean exit', a
 });
 
 /** Makes the next process number 1, as in a container: such a process ignores signals that it does not handle. */
-const AS_PROCESS_1 = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'];
-const isRoot = spawnSync(AS_PROCESS_1[0] ?? '', [...AS_PROCESS_1.slice(1), 'true']).status === 0;
+const AS_PROCESS_1 = ['--pid', '--fork', '--mount-proc', '--kill-child'];
+const PID_NAMESPACE: Tool = {
+  name: 'a process 1, as in a container',
+  look: () =>
+    succeeds(['unshare', ...AS_PROCESS_1, 'true'])
+      ? { found: onPath('unshare') ?? '' }
+      : { missing: 'no PID namespace', install: 'run the tests as root of a machine with Linux' },
+};
+const isProcess1 = !lacks(PID_NAMESPACE);
 
 test.for([
   ['src/main.js', 'SIGTERM', 143],
@@ -72,14 +81,19 @@ test.for([
     MONGODB_URL: `mongodb://127.0.0.1:${port}/venue`,
   };
   const args = file === 'src/cli.js' ? ['rebuild'] : [];
-  const [command = '', ...rest] = [...(isRoot ? AS_PROCESS_1 : []), process.execPath, file, ...args];
+  const [command = '', ...rest] = [
+    ...(isProcess1 ? [foundAt(PID_NAMESPACE), ...AS_PROCESS_1] : []),
+    process.execPath,
+    file,
+    ...args,
+  ];
   const started = spawn(command, rest, { env, stdio: 'ignore' });
   onTestFinished(() => void started.kill('SIGKILL'));
   await once(silent, 'connection');
   const children = () => readFileSync(`/proc/${started.pid}/task/${started.pid}/children`, 'utf8');
-  process.kill(isRoot ? Number(children().trim()) : (started.pid ?? 0), signal);
+  process.kill(isProcess1 ? Number(children().trim()) : (started.pid ?? 0), signal);
   // Outside a container, the command line leaves signals to the system.
-  const isHandled = isRoot || file === 'src/main.js';
+  const isHandled = isProcess1 || file === 'src/main.js';
   expect(await once(started, 'exit')).toEqual(isHandled ? [code, null] : [null, signal]);
 });
 

@@ -6,9 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Demo } from '../../src/demo/demo-file.ts';
 import { inProcessWith } from '../cli/in-process.ts';
-import { mongoServer, ownDatabase } from '../document-store/engines.ts';
+import { MONGODB, ownDatabase } from '../document-store/engines.ts';
 import { freePort } from '../free-port.ts';
 import { inDays } from '../in-days.ts';
+import { lacks } from '../lacks.ts';
 import { call } from './client.ts';
 import { type Environment, runNode, startNode } from './node-process.ts';
 import { type ServiceProcess, startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
@@ -111,7 +112,7 @@ test('a different secret key is refused with a line that names the setting', asy
   expect(refused.stderr).toContain('records.sqlite');
 });
 
-test.skipIf('missing' in mongoServer)('two data folders on one MONGODB_URL are refused', async () => {
+test.skipIf(lacks(MONGODB))('two data folders on one MONGODB_URL are refused', async () => {
   const url = ownDatabase();
   const env = { MONGODB_URL: url, SECRET_KEY: randomBytes(32).toString('base64') };
   const add = (dataDir: string) => inProcessWith({ DATA_DIR: dataDir, ...env }, 'brand', 'add', '--name', 'Acme');

@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { HISTORY } from '../release/releases.ts';
 import { rollOutAndBack } from '../release/rollout.ts';
+import { find, ToolMissing } from '../tool.ts';
 import { chaos } from './chaos.ts';
 import { closures } from './closures.ts';
 import { outage } from './outage.ts';
@@ -91,9 +93,17 @@ async function openEngines(): Promise<Engines[]> {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-const engines = await openEngines();
+const engines = await openEngines().catch((error: unknown) => {
+  if (error instanceof ToolMissing) return fail(error.message);
+  throw error;
+});
+const history = find(HISTORY);
+if ('missing' in history && names.includes('rollout')) {
+  names = names.filter((name) => name !== 'rollout');
+  console.error(`Without the scenario rollout. ${new ToolMissing(HISTORY.name, history).message}`);
+}
 if (engines.some(({ name }) => name === 'given')) names = names.filter((name) => name !== 'outage');
-if (names.length === 0) fail('--only outage: not on servers that are given');
+if (names.length === 0) fail(`--only ${options.only}: not on this machine, or not on these servers`);
 const totals = { rounds: 0, acknowledged: 0, deliveries: 0, repeated: 0, stale: 0 };
 const endsAt = performance.now() + minutes * 60_000;
 let broken = false;

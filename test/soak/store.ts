@@ -12,6 +12,7 @@ import { startMongoServer } from '../document-store/mongodb/server.ts';
 import { inDatabase } from '../document-store/mongodb/server-url.ts';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import { type Ended, type Environment, runNode } from '../service/node-process.ts';
+import { ToolMissing } from '../tool.ts';
 
 /** A store that real processes share. */
 export type Store = {
@@ -57,7 +58,7 @@ export function givenEngines(env: { readonly EVENTSTORE_URL: string; readonly MO
 /** An in-process server with the EventStoreDB protocol, and the MongoDB of the tests. Both are in memory. */
 export async function standInEngines(): Promise<Engines> {
   const { server, stop } = await startMongoServer();
-  if ('missing' in server) throw new Error(server.missing);
+  if ('missing' in server) throw new ToolMissing('MongoDB', server);
   return {
     name: 'stand-ins',
     async openStore() {

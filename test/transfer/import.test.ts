@@ -9,7 +9,8 @@ import { readMarks } from '../../src/outbox/marks.ts';
 import { openStoreIdentity } from '../../src/store-identity/store-identity.ts';
 import { checkPurpose } from '../../src/transfer/fill-store.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
-import { mongoServer, ownDatabase } from '../document-store/engines.ts';
+import { MONGODB, ownDatabase } from '../document-store/engines.ts';
+import { lacks } from '../lacks.ts';
 import {
   asExport,
   busyStore,
@@ -144,7 +145,7 @@ test('an import interrupted at any write continues to the same store, and no pro
   }
 });
 
-test.skipIf('missing' in mongoServer)(
+test.skipIf(lacks(MONGODB))(
   'records that expire on one engine expire on the other, and a new export equals the first',
   async () => {
     const one = await busyStore();

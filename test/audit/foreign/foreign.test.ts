@@ -5,9 +5,9 @@ import { signCheckpoint } from '../../../src/audit/checkpoint.ts';
 import { consistencyProof, type Hash, inclusionProof, nodeHash, rootHash } from '../../../src/audit/merkle-tree.ts';
 import { canonicalForm, leafHash, type PortableEvent } from '../../../src/audit/portable-event.ts';
 import { verifierKeyText } from '../../../src/audit/signed-note.ts';
-import { reportEngine } from '../../engines.ts';
+import { lacks } from '../../lacks.ts';
 import { someKey } from '../keys.ts';
-import { buildForeign, type Foreign, type ForeignClaim } from './go.ts';
+import { buildForeign, type Foreign, type ForeignClaim, GO_SUMDB } from './go.ts';
 
 const key = someKey('venue-booking-service/5a0e');
 
@@ -48,21 +48,17 @@ async function claimOf(size: number, earlier: number): Promise<ForeignClaim> {
   };
 }
 
-let foreign: Foreign | undefined;
-beforeAll(() => {
-  foreign = buildForeign();
-  const outcome = foreign === undefined ? 'NOT TESTED: no go, or no golang.org/x/mod; see its message' : 'Go';
-  reportEngine('client', 'golang.org/x/mod/sumdb', outcome);
-}, 110_000);
+describe.skipIf(lacks(GO_SUMDB))('golang.org/x/mod/sumdb', () => {
+  let foreign: Foreign;
+  beforeAll(() => {
+    foreign = buildForeign();
+  });
 
-describe('golang.org/x/mod/sumdb', () => {
-  test('makes the vectors that are checked in', ({ skip }) => {
-    if (foreign === undefined) return skip('GO DID NOT RUN');
+  test('makes the vectors that are checked in', () => {
     expect(foreign.vectors()).toBe(readFileSync(new URL('vectors.json', import.meta.url), 'utf8'));
   });
 
-  test('accepts checkpoints, inclusion and consistency of trees of many sizes', async ({ skip }) => {
-    if (foreign === undefined) return skip('GO DID NOT RUN');
+  test('accepts checkpoints, inclusion and consistency of trees of many sizes', async () => {
     for (const [size, earlier] of [
       [1, 1],
       [2, 1],
@@ -78,9 +74,7 @@ describe('golang.org/x/mod/sumdb', () => {
       });
   });
 
-  test('refuses them with anything altered', async ({ skip }) => {
-    if (foreign === undefined) return skip('GO DID NOT RUN');
-    const program = foreign;
+  test('refuses them with anything altered', async () => {
     const claim = await claimOf(21, 13);
     const other = await claimOf(20, 12);
     const [record] = claim.records;
@@ -105,7 +99,7 @@ describe('golang.org/x/mod/sumdb', () => {
           { ...claim, checkpoint: other.checkpoint },
           { ...claim, earlier: other.earlier ?? '' },
         ];
-        for (const each of altered) expect(program.check(each).ok, JSON.stringify(each)).toBe(false);
+        for (const each of altered) expect(foreign.check(each).ok, JSON.stringify(each)).toBe(false);
       }),
       { numRuns: 8 },
     );

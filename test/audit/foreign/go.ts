@@ -1,8 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+import { envFor, onPath, succeeds, type Tool } from '../../tool.ts';
 
 /** The program in Go that checks what the service signs and proves; see main.go. */
 export type Foreign = {
@@ -20,32 +21,30 @@ export type ForeignClaim = {
   readonly consistency?: readonly string[];
 };
 
-/** Where Debian has the sources of golang.org/x/mod (`golang-golang-x-mod-dev`). */
-const DEBIAN = { GO111MODULE: 'off', GOPATH: '/usr/share/gocode' };
+/** Go gets golang.org/x/mod by itself, or finds the sources of Debian (`golang-golang-x-mod-dev`). */
+const MODES = [{}, { GO111MODULE: 'off', GOPATH: '/usr/share/gocode' }];
 
-/** Builds the program. @returns undefined, and says so loudly, where there is no Go, or not the module that it needs */
-export function buildForeign(): Foreign | undefined {
+const workingMode = () =>
+  MODES.find((env) => succeeds(['go', 'list', '-deps', '.'], { cwd: import.meta.dirname, env }));
+
+export const GO_SUMDB: Tool = {
+  name: 'Go with golang.org/x/mod/sumdb',
+  look: () =>
+    workingMode() === undefined
+      ? { missing: 'no go, or not this module', install: 'apt-get install golang golang-golang-x-mod-dev' }
+      : { found: onPath('go') ?? '' },
+};
+
+/** Builds the program. Only for tests that are skipped without {@link GO_SUMDB}. */
+export function buildForeign(): Foreign {
   const folder = mkdtempSync(join(tmpdir(), 'venue-foreign-'));
   afterAll(() => rmSync(folder, { recursive: true }));
   const program = join(folder, 'foreign');
-  const failures: string[] = [];
-  for (const more of [{}, DEBIAN]) {
-    const built = spawnSync('go', ['build', '-o', program, '.'], {
-      cwd: import.meta.dirname,
-      env: { ...process.env, GOFLAGS: '-buildvcs=false', ...more },
-      encoding: 'utf8',
-      timeout: 50_000,
-    });
-    if (built.status === 0) return foreign(program);
-    failures.push(built.error?.message ?? built.stderr);
-  }
-  console.warn(
-    `\n*** GO DID NOT RUN: no foreign program has checked the seals. Only the vectors that are checked in were compared.\n${failures.join('\n')}`,
-  );
-  return undefined;
-}
-
-function foreign(program: string): Foreign {
+  execFileSync('go', ['build', '-o', program, '.'], {
+    cwd: import.meta.dirname,
+    env: { ...envFor(GO_SUMDB), GOFLAGS: '-buildvcs=false', ...workingMode() },
+    timeout: 50_000,
+  });
   return {
     vectors: () => spawnSync(program, ['vectors'], { encoding: 'utf8' }).stdout,
     check(claim) {

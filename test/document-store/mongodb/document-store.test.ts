@@ -8,16 +8,16 @@ import { openMongoDocumentStore } from '../../../src/document-store/mongodb/docu
 import { existingKeys } from '../../../src/document-store/mongodb/duplicate-keys.ts';
 import { Unavailable } from '../../../src/runtime/unavailable.ts';
 import { freePort } from '../../free-port.ts';
+import { lacks } from '../../lacks.ts';
 import { startProxyTo } from '../../proxy.ts';
 import { ask } from '../ask.ts';
-import { mongoServer, ownDatabase, patient } from '../engines.ts';
+import { MONGODB, ownDatabase, patient } from '../engines.ts';
 import { replace } from '../replace.ts';
 import { commandIn, monitorCommands } from './commands.ts';
 import { withOptions } from './server-url.ts';
 
-describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
+describe.skipIf(lacks(MONGODB))('MongoDB document store', () => {
   it('retries reads and projections when its connections are cut', async () => {
-    if ('missing' in mongoServer) return;
     const proxy = await startProxyTo(ownDatabase());
     const warn = vi.fn();
     const store = await openMongoDocumentStore({ url: proxy.url, logger: { warn } });
@@ -44,7 +44,6 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
   });
 
   it('recreates the indexes of a collection that another process has dropped', async () => {
-    if ('missing' in mongoServer) return;
     const url = ownDatabase();
     const declared = { name: 'numbers@1.1', kind: 'readModel', indexes: [{ fields: ['n'] }] } as const;
     const stores = await Promise.all([1, 2].map(() => openMongoDocumentStore({ url })));
@@ -66,7 +65,6 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     ['the first page', 'find', [0, 1, 2, 3, 4, 20]],
     ['a later page', 'getMore', [1, 2]],
   ] as const)('yields everything or throws when connections are cut at %s', async (_, command, cuts) => {
-    if ('missing' in mongoServer) return;
     let left = 0;
     const proxy = await startProxyTo(ownDatabase(), (passing, chunk) => {
       if (left === 0 || passing !== 'request' || commandIn(chunk)?.name !== command) return false;
@@ -101,7 +99,6 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
   });
 
   it('reconnects to the server after all of its connections have closed at once', async () => {
-    if ('missing' in mongoServer) return;
     const proxy = await startProxyTo(ownDatabase());
     const store = await openMongoDocumentStore({ url: proxy.url });
     try {
@@ -124,7 +121,6 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
   });
 
   it('gives up a write to a server that stops reading', async () => {
-    if ('missing' in mongoServer) return;
     const proxy = await startProxyTo(ownDatabase());
     const impatient = { serverSelectionTimeoutMS: 500, connectTimeoutMS: 500, socketTimeoutMS: 500 };
     const store = await openMongoDocumentStore({ url: withOptions(proxy.url, impatient) });
@@ -141,7 +137,6 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
   });
 
   it('applies a write once, and reports that, when its response is lost', async () => {
-    if ('missing' in mongoServer) return;
     let losing = false;
     const proxy = await startProxyTo(ownDatabase(), (passing) => {
       if (!losing || passing !== 'answer') return false;
@@ -185,7 +180,6 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
   });
 
   it('inserts a thousand new documents per round trip, and creates all indexes in one at the end', async () => {
-    if ('missing' in mongoServer) return;
     const monitor = await monitorCommands(patient(ownDatabase()));
     const store = await openMongoDocumentStore({ url: monitor.url });
     try {

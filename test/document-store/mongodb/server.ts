@@ -10,6 +10,7 @@ import { MongoClient } from 'mongodb';
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers';
 import type { TestProject } from 'vitest/node';
 import { givenServer } from '../../given-servers.ts';
+import { HIDDEN, type Missing } from '../../tool.ts';
 import { hostOf } from './server-url.ts';
 
 declare module 'vitest' {
@@ -24,11 +25,12 @@ export type MongoServer =
   | {
       readonly url: string;
       readonly name: string;
-      readonly real: boolean;
+      /** Why it is a stand-in, if it is one. */
+      readonly notReal?: string;
       /** The prefix of this run’s database names. */
       readonly databases: string;
     }
-  | { readonly missing: string };
+  | Missing;
 
 const folder = new URL('mongo-java-server/', import.meta.url).pathname;
 const jars = new URL('../../../.cache/mongo-java-server', import.meta.url).pathname;
@@ -52,7 +54,7 @@ export default function setup(project: TestProject) {
       resolve(async () => {
         requests.close();
         const { server, stop } = (await started) ?? {};
-        if (server !== undefined && 'url' in server && server.real) await dropDatabases(server);
+        if (server !== undefined && 'url' in server && server.notReal === undefined) await dropDatabases(server);
         await stop?.();
       });
     });
@@ -72,9 +74,10 @@ async function dropDatabases({ url, databases }: { readonly url: string; readonl
 
 /** Starts any available MongoDB, for processes that run without vitest. */
 export async function startMongoServer(): Promise<{ server: MongoServer; stop: () => Promise<unknown> }> {
+  if (HIDDEN !== undefined) return { server: HIDDEN, stop: async () => {} };
   const url = givenServer('MONGODB_URL');
   const databases = `test-${randomUUID().slice(0, 8)}-`;
-  if (url !== '') return { server: { url, name: 'MONGODB_URL', real: true, databases }, stop: async () => {} };
+  if (url !== '') return { server: { url, name: 'MONGODB_URL', databases }, stop: async () => {} };
   const reasons = ['MONGODB_URL is not set'];
   try {
     await getContainerRuntimeClient();
@@ -84,7 +87,7 @@ export async function startMongoServer(): Promise<{ server: MongoServer; stop: (
       server: {
         url: `mongodb://${container.getHost()}:${port}/?directConnection=true`,
         name: `a ${IMAGE} container`,
-        ...{ real: true, databases },
+        databases,
       },
       stop: () => container.stop(),
     };
@@ -96,16 +99,19 @@ export async function startMongoServer(): Promise<{ server: MongoServer; stop: (
     return {
       server: {
         url: `mongodb://127.0.0.1:${port}/`,
-        name: `mongo-java-server in memory, not on a real MongoDB (${reasons.join('; ')})`,
-        ...{ real: false, databases },
+        name: 'mongo-java-server, a stand-in in memory',
+        notReal: reasons.join('; '),
+        databases,
       },
       stop: async () => child.kill('SIGKILL'),
     };
   } catch (error) {
-    return { server: { missing: [...reasons, `no Java stand-in: ${brief(error)}`].join('; ') }, stop: async () => {} };
+    const missing = [...reasons, `no Java stand-in: ${brief(error)}`].join('; ');
+    return { server: { missing, install: INSTALL }, stop: async () => {} };
   }
 }
 
+const INSTALL = 'set MONGODB_URL, start Docker, or apt-get install default-jdk maven';
 const IMAGE = 'mongo:8';
 
 async function startContainer(): Promise<StartedTestContainer> {

@@ -15,14 +15,13 @@ import {
 import { type EventStoreDbOptions, openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
 import { Unavailable } from '../../../src/runtime/unavailable.ts';
 import { eventStoreContract } from '../../contract/event-store.ts';
-import { reportEngine } from '../../engines.ts';
 import { eventually } from '../../eventually.ts';
+import { lacks } from '../../lacks.ts';
+import type { Tool } from '../../tool.ts';
 import { writeAsAnother } from './own-log.ts';
 import { startRealServer } from './real-server.ts';
 import { startSecured } from './secured-server.ts';
 import { type AppendFault, EventStoreDbServer } from './server.ts';
-
-reportEngine('event store', 'EventStoreDB client against the gRPC test server', 'tested');
 
 eventStoreContract('EventStoreDB, gRPC test server, three nodes with TLS and a user', async () => {
   const { server, urlAt } = await startSecured('node', { nodes: 3, advertised: 'localhost' });
@@ -33,9 +32,11 @@ eventStoreContract('EventStoreDB, gRPC test server, three nodes with TLS and a u
 });
 
 const real = await startRealServer();
-if ('missing' in real) reportEngine('event store', 'EventStoreDB', `not tested: ${real.missing}`);
-else {
-  reportEngine('event store', real.name, 'tested');
+const REAL_EVENTSTOREDB: Tool = {
+  name: 'a real EventStoreDB',
+  look: () => ('missing' in real ? real : { found: real.name }),
+};
+if (!lacks(REAL_EVENTSTOREDB) && 'url' in real) {
   eventStoreContract(real.name, async () => {
     await writeAsAnother(EventStoreDBClient.connectionString(real.url));
     // A new store each time that the suite requests one.

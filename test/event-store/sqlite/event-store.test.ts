@@ -9,10 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LOG_START, type OperatedEventStore } from '../../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../../src/event-store/sqlite/event-store.ts';
 import { eventStoreContract } from '../../contract/event-store.ts';
-import { reportEngine } from '../../engines.ts';
 import { eventually } from '../../eventually.ts';
-
-reportEngine('event store', 'SQLite', 'tested');
 
 eventStoreContract('SQLite', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'event-log-'));
@@ -50,7 +47,7 @@ describe('SQLite event log', () => {
     const child =
       shell === undefined
         ? spawn(process.execPath, command.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] })
-        : spawn('sh', ['-c', `${shell}; exec "$@"`, 'sh', ...command], { stdio: ['ignore', 'pipe', 'inherit'] });
+        : spawn('/bin/sh', ['-c', `${shell}; exec "$@"`, 'sh', ...command], { stdio: ['ignore', 'pipe', 'inherit'] });
     children.push(child);
     const lines: string[] = [];
     createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
