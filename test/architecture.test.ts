@@ -147,7 +147,7 @@ const foldersOf = (folder: string): string[] => {
 
 /** The lines of a folder that the plugins of biome refuse. */
 function refusedByBiome(folder: string): readonly string[] {
-  for (const file of ['biome.json', 'html.grit', 'imports.grit', 'spread.grit'])
+  for (const file of ['biome.json', 'html.grit', 'imports.grit', 'skipped.grit', 'spread.grit'])
     cpSync(join(root, file), join(overlay, file));
   const { status, stderr } = spawnSync(join(bin, 'biome'), ['lint', folder], { cwd: overlay, encoding: 'utf8' });
   expect(status).not.toBe(0);
@@ -264,4 +264,19 @@ test('a line of HTML that is longer than 140 characters is refused, wherever it 
 
 test('every file that is started first exists', () => {
   expect(LONGEST.filter((file) => !existsSync(new URL(file, import.meta.url)))).toEqual([]);
+
+test('a test that is skipped without naming a tool is refused where it stands', () => {
+  const refused = [
+    `test.skipIf(process.platform === 'linux')('a', () => {});`,
+    `describe.runIf(isLinux)('b', () => {});`,
+    `it.skip('c', () => {});`,
+    `test('d', (context) => context.skip());`,
+    `test('e', ({ skip }) => skip('no git'));`,
+  ];
+  const allowed = [
+    `test.skipIf(lacks(GIT))('f', () => {});`,
+    `test.skipIf(is && lacks(GIT)).each([1])('g', () => {});`,
+  ];
+  write('test/skipped/skipped.ts', [...refused, ...allowed].join('\n'));
+  expect(refusedByBiome('test/skipped')).toEqual(refused.map((_, index) => `skipped.ts:${index + 1}`));
 });
