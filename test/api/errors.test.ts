@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import Fastify from 'fastify';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import api from '../../docs/openapi.json' with { type: 'json' };
 import { createAccessHooks } from '../../src/api/access.ts';
 import { handleError } from '../../src/api/errors.ts';
@@ -198,23 +199,28 @@ describe('every error has the same shape', () => {
     expect([server.requestTimeout, server.headersTimeout]).toEqual([30_000, 30_000]);
     // Otherwise a client that sends nothing more would be disconnected without an answer.
     expect(server.timeout).toBeGreaterThan(30_000 + 2_000);
+    onTestFinished(() => {
+      server.requestTimeout = 30_000;
+      server.headersTimeout = 30_000;
+    });
     server.requestTimeout = 200;
     server.headersTimeout = 200;
     if (!server.listening) await service.app.listen({ host: '127.0.0.1', port: 0 });
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('not listening');
-    const socket = connect(address.port, '127.0.0.1', () => socket.write(request));
-    const dripping = setInterval(() => socket.write('x'), 50);
+    const socket = connect(address.port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
     socket.on('error', () => {});
+    await once(socket, 'connect');
+    // What is written before a slow connection is made would come first.
+    socket.write(request);
+    const dripping = setInterval(() => socket.write('x'), 50);
+    onTestFinished(() => clearInterval(dripping));
     let text = '';
     socket.on('data', (chunk) => {
       text += chunk;
     });
     await eventually(() => expect(text).toContain('The request did not arrive in time.'));
-    clearInterval(dripping);
-    socket.destroy();
-    server.requestTimeout = 30_000;
-    server.headersTimeout = 30_000;
   });
 
   const LONG = 'x'.repeat(20_000);
