@@ -100,7 +100,7 @@ const engines = await openEngines().catch((error: unknown) => {
 const history = find(HISTORY);
 if ('missing' in history && names.includes('rollout')) {
   names = names.filter((name) => name !== 'rollout');
-  console.error(`Without the scenario rollout. ${new ToolMissing(HISTORY.name, history).message}`);
+  console.error(`Without the scenario rollout: ${new ToolMissing(HISTORY.name, history).message}`);
 }
 if (engines.some(({ name }) => name === 'given')) names = names.filter((name) => name !== 'outage');
 if (names.length === 0) fail(`--only ${options.only}: not on this machine, or not on these servers`);
