@@ -264,6 +264,7 @@ test('a line of HTML that is longer than 140 characters is refused, wherever it 
 
 test('every file that is started first exists', () => {
   expect(LONGEST.filter((file) => !existsSync(new URL(file, import.meta.url)))).toEqual([]);
+});
 
 test('a test that is skipped without naming a tool is refused where it stands', () => {
   const refused = [
