@@ -286,8 +286,9 @@ describe('the hours of a space', () => {
       horizonDays: '400',
       cancelHours: '48',
     };
+    const before = await spaceNow(other());
     const done = await harbour.send(fewer, path(), { ...save, ...typed, also: String(other()) });
-    expect(done.flash).toContain('Saved for 2 spaces.');
+    expect(done.flash).toContain('Saved for 2 spaces. The other spaces keep their fees.');
     const day = { windowStart: 9, windowEnd: 20 };
     const first = {
       gapHours: 0.5,
@@ -296,8 +297,15 @@ describe('the hours of a space', () => {
       cancelHours: 48,
       special: { [sunday]: { windowStart: 10, windowEnd: 14 } },
     };
-    for (const space of [await spaceNow(), await spaceNow(other())])
-      expect(space).toMatchObject({ ...first, week: [day, day, day, day, day, { eventFee: 60_000 }, {}] });
+    const saturday = (eventFee: unknown) => ({ ...first, week: [day, day, day, day, day, { eventFee }, {}] });
+    const feeBefore = before?.week?.[5] === 'closed' ? undefined : before?.week?.[5]?.eventFee;
+    expect(feeBefore).toBeGreaterThan(0);
+    expect(await spaceNow()).toMatchObject(saturday(60_000));
+    expect(await spaceNow(other())).toMatchObject(saturday(feeBefore));
+    // All at once, and their fees, too, if that is ticked.
+    const fees = { ...save, also: 'all', alsoFees: 'yes' };
+    expect((await harbour.send(await harbour.open(path()), path(), fees)).flash).toContain('Saved for ');
+    expect(await spaceNow(other())).toMatchObject(saturday(60_000));
     expect((await harbour.send(await harbour.open(path()), path(), save)).flash).toContain('Nothing has changed');
     expect(textOf((await harbour.open(hall)).text)).toContain(
       `Mon–Fri 09:00–20:00, Sat 09:00–${closes}:00 for $600.00`,

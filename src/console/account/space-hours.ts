@@ -26,9 +26,9 @@ import { isUnavailable } from '../../runtime/unavailable.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
 import { type Answer, done, notDone, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { viaField, withVia } from '../parts/back-link.ts';
-import { choices, hasProblems, hiddenField, postForm, problemOf } from '../parts/forms.ts';
+import { hasProblems, hiddenField, postForm, problemOf } from '../parts/forms.ts';
 import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
-import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
+import type { Form, Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
 import {
   type FormOptions,
@@ -44,6 +44,7 @@ import {
   withMoreDates,
   withoutDate,
 } from './hours-form.ts';
+import { copiesFees, otherSpaces, tickedOf, withOwnFees } from './other-spaces.ts';
 import { dayText, hoursPath, PATH } from './space-list.ts';
 import { isTerms } from './spaces.ts';
 
@@ -117,7 +118,8 @@ export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: 
     };
 
     const own = changeOf(space, read, removedSince(seen, read, todayIn(visit, space)));
-    const rest = others.map((one) => changeOf(one, read));
+    const ofOthers = copiesFees(form) ? () => read : (one: Space) => withOwnFees(read, one);
+    const rest = others.map((one) => changeOf(one, ofOthers(one)));
     const after = [own, ...rest].flatMap((change) => change.after ?? []);
     const outside = own.isValid ? await queries.outsideHours(account, after) : [];
     if (outside.length > 0 && form.text('confirmed') !== digestOf(outside))
@@ -149,13 +151,14 @@ export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: 
     const refused = outcomes.filter((one) => one.refused !== undefined);
     const saved = outcomes.length - refused.length;
     const count = outcomes.every((one) => one.space === space) ? '' : ` for ${counted(saved, 'space')}`;
+    const keptFees = count === '' || copiesFees(visit.form) ? '' : ' The other spaces keep their fees.';
     const whys = refused
       .slice(0, MAX_REFUSED)
       .map((one) => `${namedText(shortened(one.space.name))}: ${shortened(one.refused ?? '', 200)}`);
     const others = refused.length > MAX_REFUSED ? ` And ${refused.length - MAX_REFUSED} more.` : '';
     if (refused.length > 0) return notDone(back, `Saved${count}. Not saved: ${whys.join(' ')}${others}`);
     return saved > 0
-      ? done(back, `Saved${count}. Existing requests and bookings keep their terms.`)
+      ? done(back, `Saved${count}.${keptFees} Existing requests and bookings keep their terms.`)
       : nothingSaved(visit, space);
   }
 
@@ -168,8 +171,7 @@ export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: 
 
   /** The other spaces to which the form applies, too. */
   async function othersTicked(visit: CommunityVisit, space: Space): Promise<readonly Space[]> {
-    const ids = new Set(visit.form.all('also').flatMap((id) => idOf(id) ?? []));
-    return ids.size === 0 ? [] : (await othersOf(visit, space)).filter(({ spaceId }) => ids.has(spaceId));
+    return visit.form.all('also').length === 0 ? [] : tickedOf(visit.form, await othersOf(visit, space));
   }
 
   async function hoursPage(
@@ -183,7 +185,7 @@ export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: 
     const options = { currency: visit.settings.currency, earliest: today, focus };
     const content = html`${viaField(visit)}${seenField(seen, today)}
 ${outside.length > 0 && outsideNotice(outside)}${hoursFields(space, typed, problems, options)}
-${otherSpaces(await othersOf(visit, space), also, problems)}
+${otherSpaces(await othersOf(visit, space), also, problems, copiesFees(visit.form))}
 <p class="muted small">Existing requests and bookings keep the fee and the rules on which they were made.</p>
 <div><button class="button" name="do" value="save">Save</button></div>`;
     return {
@@ -315,16 +317,6 @@ ${counted(outside.length, 'request or booking', 'requests and bookings')}. They 
     more > 0 && html`<p>And ${more.toLocaleString('en')} more.</p>`
   }<div><button class="button" name="do" value="save">Save all the same</button></div>
 ${hiddenField('confirmed', digestOf(outside))}</div></div>`;
-}
-
-function otherSpaces(others: readonly Space[], also: ReadonlySet<SpaceId>, problems: Problems): Html | undefined {
-  if (others.length === 0) return undefined;
-  const list = others.map(({ spaceId, name }) => ({
-    ...{ value: String(spaceId), label: namedText(name), checked: also.has(spaceId) },
-  }));
-  const hint = 'They get these hours, special dates and rules. Special dates that only they have stay.';
-  return html`<details class="also"${also.size > 0 && html` open`}><summary class="button quiet small">Apply to other spaces…</summary>
-${choices({ name: 'also', label: 'Other spaces', hint, problems }, 'checkbox', list)}</details>`;
 }
 
 /** What the form was made from, to detect changes by others: the terms, and one field for each date (`2026-12-24 10 14 60000`). */
