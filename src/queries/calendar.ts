@@ -1,4 +1,5 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
+import type { ReadableClosure } from '../../projections/closures.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { wallDay } from '../domain/calendar.ts';
@@ -29,6 +30,9 @@ export const totalOf = (counts: Iterable<BookingCounts>): BookingCounts =>
 
 /** How many days a space is open, and how many of these have bookings. */
 export type OpenDays = { readonly space: Space; readonly open: number; readonly booked: number };
+
+/** A closed time or own event on one of its days, and the spaces that it closes then. */
+export type DayClosure = { readonly closure: ReadableClosure; readonly spaceIds: readonly SpaceId[] };
 
 type ClosedHours = Pick<Closure, 'kind' | 'communityId' | 'spaceIds' | 'from' | 'to' | 'weekdays' | 'start' | 'until'>;
 
@@ -127,6 +131,29 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
         result.push({ space, open: open.length, booked: open.filter(([, counts]) => counts.has(spaceId)).length });
       }
       return result;
+    },
+
+    /** The closed times and own events of each date, by their hour, that close some of these spaces then. */
+    async closuresOn(
+      dates: readonly PlainDate[],
+      closures: readonly ReadableClosure[],
+      shown: readonly SpaceId[],
+    ): Promise<ReadonlyMap<PlainDate, readonly DayClosure[]>> {
+      const nextSlice = yieldEvery(1);
+      const byDate = new Map<PlainDate, DayClosure[]>();
+      for (const closure of closures) {
+        await nextSlice();
+        const leftOut = new Set(closure.leftOut.map(({ spaceId, date }) => `${spaceId} ${date}`));
+        const ofShown = closure.spaceIds.filter((spaceId) => shown.includes(spaceId));
+        for (const date of dates) {
+          const spaceIds = ofShown.filter(
+            (spaceId) => concerns(closure, { spaceId, date }) && !leftOut.has(`${spaceId} ${date}`),
+          );
+          if (spaceIds.length > 0) byDate.getOrInsertComputed(date, () => []).push({ closure, spaceIds });
+        }
+      }
+      for (const list of byDate.values()) list.sort((a, b) => a.closure.start - b.closure.start);
+      return byDate;
     },
 
     /** The first bookings of a day, of all spaces or of one: pending ones, then by hour. */

@@ -355,6 +355,45 @@ test('a month says how many of the open days of each space are booked', async ()
   expect((await community.open(`/console/calendar?month=${month}&space=${space}`)).text).toContain(`<p>${text} in `);
 });
 
+test('a month shows closed times and own events on their days, of all spaces or of one', async () => {
+  const { closures } = running.service.core.commands;
+  const [, other] = spaceIds;
+  const date = inDays(100);
+  const close = async (rest: object) =>
+    accepted(
+      await closures.add(
+        { communityId: HARBOUR, kind: 'Closure', from: date, to: date, start: 0, until: 24, ...rest },
+        CONTEXT,
+      ),
+    ).closureId;
+  const shut = await close({ title: 'Stocktaking <b>' });
+  const own = await close({
+    kind: 'OwnEvent',
+    from: inDays(101),
+    to: inDays(101),
+    start: 18,
+    until: 20,
+    spaceIds: [other],
+  });
+  const entriesOn = async (space = '') => {
+    const page = await community.open(`/console/calendar?month=${date.slice(0, 7)}${space}`);
+    return [
+      ...page.text.matchAll(/<a class="entry (of-\w+)" href="\/console\/calendar\/closures\/([\w-]+)">(.*?)<\/a>/gs),
+    ]
+      .filter(([, , id]) => id === shut || id === own)
+      .map(([, kind, id, text = '']) => [kind, id, text.replace(/<[^>]*>/g, '').trim()]);
+  };
+  const all = await entriesOn();
+  expect(all).toContainEqual(['of-shut', shut, 'Closed: Stocktaking &lt;b&gt;']);
+  // The next day may be in the next month.
+  if (inDays(101).slice(0, 7) === date.slice(0, 7)) expect(all[1]?.[2]).toMatch(/^18:00–20:00 Own event, /);
+  expect(await entriesOn(`&space=${spaceIds[0]}`)).toEqual([['of-shut', shut, 'Closed: Stocktaking &lt;b&gt;']]);
+  // It is no row of an empty day that a phone leaves out.
+  const { text } = await community.open(`/console/calendar?month=${date.slice(0, 7)}`);
+  const cell = text.split('<td class=').find((each) => each.includes(`href="/console/calendar/${date}"`));
+  expect(cell).not.toMatch(/^"[^"]*free/);
+});
+
 test('the plan of today has a line at the minute, and marks the hour', async () => {
   const spaces = await running.service.core.queries.spaces.list({ kind: 'Community', id: HARBOUR });
   const day = { date: inDays(0), bookings: [], closures: [], takesEvents: true, opened: undefined };

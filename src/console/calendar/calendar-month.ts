@@ -1,18 +1,26 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import { isPlainDate, toPlainDate } from '../../domain/calendar.ts';
+import { hoursBetween } from '../../domain/hours.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { clock, counted, dayAndMonth, longDate, monthName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import { type BookingCounts, NO_BOOKINGS, type OpenDays } from '../../queries/calendar.ts';
+import { type BookingCounts, type DayClosure, NO_BOOKINGS, type OpenDays } from '../../queries/calendar.ts';
 import { stateOf, statusClass } from '../parts/booking-views.ts';
 
 /** Bookings shown per day; the rest are counted. */
 export const PER_DAY = 3;
-/** The bookings of a day: how many, and the first of them. For days of the neighbouring months only counts are shown. */
-export type DayOfMonth = { readonly counts: BookingCounts; readonly first: readonly BookingDocument[] };
+/** The bookings of a day: how many, and the first of them; and what closes hours of it. For days of the neighbouring months only counts are shown. */
+export type DayOfMonth = {
+  readonly counts: BookingCounts;
+  readonly first: readonly BookingDocument[];
+  readonly closures: readonly DayClosure[];
+};
 
-const NOTHING: DayOfMonth = { counts: NO_BOOKINGS, first: [] };
+const NOTHING: DayOfMonth = { counts: NO_BOOKINGS, first: [], closures: [] };
+
+/** The spaces that the month shows. */
+export type MonthSpaces = { readonly shown: readonly Space[]; readonly only: Space | undefined };
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
@@ -21,19 +29,19 @@ export const monthTable = (
   month: string,
   today: string,
   byDay: ReadonlyMap<string, DayOfMonth>,
-  space: Space | undefined,
-): Html => html`<table class="month"><caption class="visually-hidden">Bookings in ${monthName(month)}</caption>
+  spaces: MonthSpaces,
+): Html => html`<table class="month"><caption class="visually-hidden">Bookings and closed times in ${monthName(month)}</caption>
 <thead><tr>${WEEKDAYS.map((day) => html`<th scope="col">${day}</th>`)}</tr></thead>
 <tbody>${weeksOf(daysOf(month)).map(
-  (week) => html`<tr>${week.map((day) => dayCell(day, month, today, byDay.get(day) ?? NOTHING, space))}</tr>`,
+  (week) => html`<tr>${week.map((day) => dayCell(day, month, today, byDay.get(day) ?? NOTHING, spaces))}</tr>`,
 )}</tbody></table>`;
 
 function dayCell(
   day: PlainDate,
   month: string,
   today: string,
-  { counts, first }: DayOfMonth,
-  space: Space | undefined,
+  { counts, first, closures }: DayOfMonth,
+  { shown, only: space }: MonthSpaces,
 ): Html {
   // The calendar ends with the year 9999, in the middle of a week.
   if (!isPlainDate(day)) return html`<td class="outside free"></td>`;
@@ -43,15 +51,22 @@ function dayCell(
   const classes = [
     ...(isInMonth ? [] : ['outside']),
     ...(day === today ? ['today'] : []),
-    ...(total === 0 ? ['free'] : []),
+    ...(total === 0 && closures.length === 0 ? ['free'] : []),
   ].join(' ');
   const more = total - first.length;
   const spoken = html`<span class="visually-hidden">${longDate(day)}${total === 0 ? ', no bookings' : ', '}</span>`;
+  const closed = isInMonth ? closures.slice(0, PER_DAY) : [];
+  const moreClosed = isInMonth ? closures.length - closed.length : 0;
   const weekday = html`<span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>`;
   const date = html`<span class="date" aria-hidden="true">${weekday}${Number(day.slice(8))}</span>`;
   const totals = total > 0 && html` <span class="counts">${countsText(counts)}</span>`;
   const target = day === today && html`<span id="today"></span>`;
   return html`<td class="${classes}">${target}<a class="day" href="${href}">${spoken}${date}${totals}</a>${
+    closed.length > 0 &&
+    html`<ul class="entries">${closed.map((one) => html`<li>${closureEntry(one, shown)}</li>`)}</ul>${
+      moreClosed > 0 && html`<a class="more" href="${href}">${moreClosed} more closed times or own events</a>`
+    }`
+  }${
     isInMonth &&
     total > 0 &&
     html`<ul class="entries">${first.map(
@@ -83,6 +98,19 @@ export const entry = (booking: BookingDocument, withSpace: boolean): Html =>
   }${clock(booking.startHour)} <span class="what">${named(booking.brandName)}${
     withSpace && html`<span class="where">, ${named(booking.spaceName)}</span>`
   }</span></a>`;
+
+/** A closed time or own event in one line: its hours, unless it is the whole day, what it is, and which of the shown spaces it closes. */
+function closureEntry({ closure, spaceIds }: DayClosure, shown: readonly Space[]): Html {
+  const { closureId, kind, start, until, title } = closure;
+  const time = start === 0 && until === 24 ? '' : `${hoursBetween(start, until)} `;
+  const what = kind === 'OwnEvent' ? (title ?? 'Own event') : title === undefined ? 'Closed' : `Closed: ${title}`;
+  const [only, ...others] = shown.filter(({ spaceId }) => spaceIds.includes(spaceId));
+  const isAll = spaceIds.length === shown.length;
+  const where = isAll ? undefined : others.length === 0 ? only?.name : counted(spaceIds.length, 'space');
+  const name = html`${named(what)}${where !== undefined && html`<span class="where">, ${named(where)}</span>`}`;
+  return html`<a class="entry ${kind === 'OwnEvent' ? 'of-own' : 'of-shut'}" href="/console/calendar/closures/${closureId}">
+${time}<span class="what">${name}</span></a>`;
+}
 
 /** `9 booked · 2 pending`; undefined if there are no bookings. */
 export function countsText({ pending, booked }: BookingCounts): Html | undefined {

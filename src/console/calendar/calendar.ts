@@ -6,7 +6,7 @@ import { MAX_YEARS_AHEAD } from '../../domain/limits.ts';
 import type { Space } from '../../domain/space.ts';
 import { dayAndMonth, longDate, monthName, shortened, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
-import { type BookingCounts, type CountsBySpace, type OpenDays, totalOf } from '../../queries/calendar.ts';
+import { type BookingCounts, type CountsBySpace, NO_BOOKINGS, totalOf } from '../../queries/calendar.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { missing } from '../parts/answer.ts';
 import { statusClass } from '../parts/booking-views.ts';
@@ -64,8 +64,7 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
 <div class="stack full" id="month" data-live-region>${
         hasProblems(chosen.problems)
           ? noSuchSpace(href(month))
-          : html`${monthTable(month, today, await firstOfEach(month, counts, account, spaceId), chosen.space)}
-${openDaysList(month, await openDaysIn(month, counts, account, shownOf(spaces, chosen)), shownOf(spaces, chosen).length === 1)}`
+          : await monthOf(month, today, { counts, account, spaces, chosen })
       }</div>`,
     };
   });
@@ -76,9 +75,9 @@ ${openDaysList(month, await openDaysIn(month, counts, account, shownOf(spaces, c
     counts: ReadonlyMap<PlainDate, CountsBySpace>,
     { id }: Account,
     spaceId: SpaceId | undefined,
-  ): Promise<ReadonlyMap<string, DayOfMonth>> {
+  ): Promise<ReadonlyMap<PlainDate, Omit<DayOfMonth, 'closures'>>> {
     const withBookings = [...counts].filter(([, bySpace]) => bySpace.size > 0);
-    const read = withBookings.map(async ([date, bySpace]): Promise<[string, DayOfMonth]> => {
+    const read = withBookings.map(async ([date, bySpace]): Promise<[PlainDate, Omit<DayOfMonth, 'closures'>]> => {
       const total = totalOf(bySpace.values());
       const limit = date.startsWith(month) ? PER_DAY : 0;
       return [date, { counts: total, first: await queries.calendar.firstOn(id, date, total, { limit, spaceId }) }];
@@ -86,16 +85,34 @@ ${openDaysList(month, await openDaysIn(month, counts, account, shownOf(spaces, c
     return new Map(await Promise.all(read));
   }
 
-  async function openDaysIn(
+  /** The table of a month, and how many of its open days are booked. */
+  async function monthOf(
     month: string,
-    counts: ReadonlyMap<PlainDate, CountsBySpace>,
-    { id }: Account,
-    spaces: readonly Space[],
-  ): Promise<readonly OpenDays[]> {
+    today: PlainDate,
+    { counts, account, spaces, chosen }: MonthFacts,
+  ): Promise<Html> {
+    const shown = shownOf(spaces, chosen);
     const ofMonth = new Map([...counts].filter(([date]) => date.startsWith(month)));
-    const [first, last] = [ofMonth.keys().next().value, [...ofMonth.keys()].at(-1)];
-    const closures = first === undefined ? [] : await queries.closures.list(id, first, last);
-    return queries.calendar.openDays(spaces, ofMonth, closures);
+    const dates = [...ofMonth.keys()];
+    const [first, last] = [dates[0], dates.at(-1)];
+    const closures = first === undefined ? [] : await queries.closures.list(account.id, first, last);
+    const [booked, closed, openDays] = await Promise.all([
+      firstOfEach(month, counts, account, chosen.space?.spaceId),
+      queries.calendar.closuresOn(
+        dates,
+        closures,
+        shown.map(({ spaceId }) => spaceId),
+      ),
+      queries.calendar.openDays(shown, ofMonth, closures),
+    ]);
+    const days = new Map(
+      [...booked.keys(), ...closed.keys()].map((date): [string, DayOfMonth] => {
+        const { counts = NO_BOOKINGS, first = [] } = booked.get(date) ?? {};
+        return [date, { counts, first, closures: closed.get(date) ?? [] }];
+      }),
+    );
+    return html`${monthTable(month, today, days, { shown, only: chosen.space })}
+${openDaysList(month, openDays, shown.length === 1)}`;
   }
 
   community.get(`${PATH}/:date`, 'Viewer', async (visit) => {
@@ -135,7 +152,7 @@ ${openDaysList(month, await openDaysIn(month, counts, account, shownOf(spaces, c
       },
       main: html`${
         spaces.length > 0 &&
-        html`<div class="row apart end">${spaceChoice(spaces, chosen, `${PATH}/${date}`)}${dayLegend}</div>`
+        html`<div class="row apart end">${spaceChoice(spaces, chosen, `${PATH}/${date}`)}${legend}</div>`
       }
 ${isWrong ? noSuchSpace(href(date)) : await schedule(visit, plan, spaces, chosen.space, day, panel)}`,
     };
@@ -167,6 +184,14 @@ ${isWrong ? noSuchSpace(href(date)) : await schedule(visit, plan, spaces, chosen
 }
 
 type Account = CommunityVisit['account'];
+
+/** What a month is made from. */
+type MonthFacts = {
+  readonly counts: ReadonlyMap<PlainDate, CountsBySpace>;
+  readonly account: Account;
+  readonly spaces: readonly Space[];
+  readonly chosen: Chosen;
+};
 
 /** Own events are entered from today on, as far ahead as bookings. */
 const takesEvents = (date: PlainDate, today: PlainDate): boolean =>
@@ -297,7 +322,5 @@ const statuses = html`${(['Pending', 'Approved', 'Completed'] as const).map(
   (status) => html`<li class="entry ${statusClass(status)}">${status}</li>`,
 )}`;
 
-const legend = html`<ul class="legend" aria-label="Statuses">${statuses}</ul>`;
-
-const dayLegend = html`<ul class="legend" aria-label="What the plan shows">${statuses}
+const legend = html`<ul class="legend" aria-label="What the calendar shows">${statuses}
 <li class="entry of-own">Own event</li><li class="entry of-shut">Closed</li></ul>`;
