@@ -21,7 +21,13 @@ import {
   sendNotFound,
 } from './api/errors.ts';
 import { type CheckReadiness, createReadinessCheck, healthRoutes } from './api/health.ts';
-import { answerInOrder, readForwardedFor, refuseEncodedBodies, refuseUnusableTexts } from './api/incoming-requests.ts';
+import {
+  answerInOrder,
+  checkBeforeBodies,
+  readForwardedFor,
+  refuseEncodedBodies,
+  refuseUnusableTexts,
+} from './api/incoming-requests.ts';
 import { sealKeyRoute } from './api/seal-key.ts';
 import { createSealRole } from './audit/seal-role.ts';
 import { authenticateEither, createApiKeyAuthentication } from './auth/authenticate.ts';
@@ -129,6 +135,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     cause: () => (outage.since() === undefined ? undefined : new LogUnavailable('The event log does not answer')),
   });
   readForwardedFor(app, logger);
+  checkBeforeBodies(app);
   refuseEncodedBodies(app);
   refuseUnusableTexts(app);
   app.setErrorHandler((error: FastifyError, request, reply) =>

@@ -6,6 +6,7 @@ import { accepted } from './accepted.ts';
 import { BY_OPERATOR } from './auth/change-log.ts';
 import { TestApp } from './authorization-server/test-app.ts';
 import { Browser } from './browser.ts';
+import { pathsOf } from './printed-routes.ts';
 import { type RunningService, runServiceAt } from './running-service.fixture.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY', 'PROPFIND'] as const;
@@ -39,21 +40,6 @@ afterAll(async () => {
   agent.destroy();
   await service.stop();
 });
-
-/** Every path of the service, as Fastify prints them: a tree with four characters a level. */
-function pathsOf(printed: string): string[] {
-  const above: string[] = [];
-  const paths: string[] = [];
-  for (const line of printed.split('\n')) {
-    const [, indent = '', segment = '', methods] = /^([│ ]*)[├└]── (.*?)(?: \(([A-Z, ]+)\))?$/.exec(line) ?? [];
-    if (segment === '') continue;
-    const level = indent.length / 4;
-    above.length = level;
-    above.push(segment);
-    if (methods !== undefined) paths.push(above.join('').replace('//', '/'));
-  }
-  return paths;
-}
 
 /** The status of the answer. An event stream has no end, so only its beginning is read. */
 const statusOf = (method: string, path: string, headers: Readonly<Record<string, string>>, body: string) =>

@@ -10,7 +10,7 @@ export const CROSS_ORIGIN = { 'access-control-allow-origin': '*', 'access-contro
 export const PREFLIGHT_KEPT_S = 3_600;
 
 /** Answers the preflight of a document that anyone may read. */
-export function sendPreflight({ headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
+export async function sendPreflight({ headers }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const requested = headers['access-control-request-headers'];
   if (requested !== undefined)
     reply.header('access-control-allow-headers', requested).header('vary', 'Access-Control-Request-Headers');

@@ -21,7 +21,7 @@ export function describeRoutes(app: FastifyInstance, settings: Settings): void {
   const routes: DescribedRoute[] = [];
   const documents = ['/openapi.json', '/openapi-3.0.json'];
   // A tool in a browser asks first when it sends a header of its own, such as If-None-Match.
-  for (const path of documents) app.options(path, sendPreflight);
+  for (const path of documents) app.options(path, { onRequest: sendPreflight, handler: sendPreflight });
   routesOnDemand(app, [...documents, '/docs', '/docs/'], async () => {
     const { openDescription } = await import('../description/server.ts');
     const description = await openDescription(routes, settings, app.log);

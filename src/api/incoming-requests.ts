@@ -1,5 +1,4 @@
-import { isUint8Array } from 'node:util/types';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { textProblem, UnusableText } from '../domain/unicode.ts';
 
@@ -55,17 +54,17 @@ function withoutPort(entry: string): string {
  */
 export function refuseEncodedBodies(app: FastifyInstance): void {
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    const {
-      'content-encoding': encoding = '',
-      'content-length': length,
-      'transfer-encoding': chunked,
-    } = request.headers;
-    const hasBody = chunked !== undefined || (length !== undefined && length !== '0');
-    if (!hasBody || encoding === '' || encoding.toLowerCase() === 'identity') return done(null, payload);
+    const { 'content-encoding': encoding = '' } = request.headers;
+    if (!hasBody(request) || encoding === '' || encoding.toLowerCase() === 'identity') return done(null, payload);
     const name = encoding.length > REPEATED_NAME ? 'this' : encoding;
     done(new EncodedBody(`Content-Encoding: ${name} is not accepted. Send the body as it is.`));
   });
 }
+
+const hasBody = ({ headers }: FastifyRequest): boolean => {
+  const { 'content-length': length, 'transfer-encoding': chunked } = headers;
+  return chunked !== undefined || (length !== undefined && length !== '0');
+};
 
 /** The longest name of an encoding that an answer repeats, in characters. */
 const REPEATED_NAME = 40;
@@ -76,14 +75,42 @@ class EncodedBody extends Error {
 }
 
 /**
+ * Sees to it that nothing reads the body of a request before the request has been checked (docs/decisions/rest-api.md#bodies). Each route that
+ * takes a body has an `onRequest` hook of its own, for the credential, the permission and the limits; without one, the service does not start.
+ * Requests for unknown paths are answered without their bodies.
+ */
+export function checkBeforeBodies(app: FastifyInstance): void {
+  const routes: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => void routes.push(route));
+  app.addHook('onReady', (done) => {
+    const unchecked = routes.filter((route) => takesBody(route) && [route.onRequest ?? []].flat().length === 0);
+    const [first] = unchecked;
+    if (first === undefined) done();
+    else done(new Error(`${first.method} ${first.url} would read bodies before any check: give it an onRequest hook`));
+  });
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    if (request.is404 && hasBody(request)) done(new UnknownPath());
+    else done(null, payload);
+  });
+}
+
+/** Preflights have no body. */
+const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+const takesBody = ({ method }: RouteOptions): boolean => [method].flat().some((each) => !WITHOUT_BODY.has(each));
+
+/** A request with a body for a path that does not exist. The error handlers answer it like one without. */
+class UnknownPath extends Error {
+  readonly statusCode = 404;
+}
+
+/**
  * Refuses texts that no field takes, in addresses, forms and JSON, before anything reads them. The bodies of MCP and OAuth are not parsed
  * yet: MCP checks the input of each tool.
  */
 export function refuseUnusableTexts(app: FastifyInstance): void {
   app.addHook('preValidation', (request, _reply, done) => {
     const { query, body } = request;
-    const problem =
-      textProblem(query, 'The address') ?? (isUint8Array(body) ? undefined : textProblem(body, 'The body'));
+    const problem = textProblem(query, 'The address') ?? textProblem(body, 'The body');
     if (problem === undefined) done();
     else done(new UnusableText(`${problem}.`));
   });

@@ -66,16 +66,21 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
     formToken: formTokenOf(uid),
   });
 
+  /** Answers a form from another site, or of a browser that has not begun the interaction, before its body is read. */
+  async function checkBrowser(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+    const { origin } = request.headers;
+    if (origin !== undefined && origin !== deps.issuer) return send(reply, forged());
+    return (await interactionOf(deps, request, reply)) === undefined ? send(reply, expired()) : undefined;
+  }
+
   /** Handles a form. Refuses it unless it came from our page and its interaction is waiting for `prompt`. */
   const onForm = (
     path: string,
     prompt: 'login' | 'consent' | 'any',
     answer: (interaction: Interaction, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
   ) =>
-    app.post(`${PATHS.interaction}/:uid/${path}`, { config }, async (request, reply) => {
-      const { origin } = request.headers;
-      const isOurs = (origin === undefined || origin === deps.issuer) && hasToken(request, formTokenOf(uidOf(request)));
-      if (!isOurs) return send(reply, forged());
+    app.post(`${PATHS.interaction}/:uid/${path}`, { config, preParsing: checkBrowser }, async (request, reply) => {
+      if (!hasToken(request, formTokenOf(uidOf(request)))) return send(reply, forged());
       const interaction = await interactionOf(deps, request, reply);
       if (interaction === undefined) return send(reply, expired());
       if (prompt !== 'any' && interaction.prompt.name !== prompt) return send(reply, expired());

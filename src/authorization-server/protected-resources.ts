@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { metadataPathOf, type Resources, withSlash } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES } from '../auth/scopes.ts';
 
@@ -25,7 +25,10 @@ export function protectedResourceRoutes(
 
 /** Answers CORS preflights, and OPTIONS without their headers: any origin may call, with any headers. */
 export function answerPreflights(app: FastifyInstance, paths: readonly string[]): void {
-  for (const path of paths) app.options(path, (_request, reply) => reply.code(204).headers(CORS_PREFLIGHT).send());
+  const answer = async (_request: FastifyRequest, reply: FastifyReply) =>
+    reply.code(204).headers(CORS_PREFLIGHT).send();
+  // Before anything that they carry is read.
+  for (const path of paths) app.options(path, { onRequest: answer, handler: answer });
 }
 
 const CORS_PREFLIGHT = {

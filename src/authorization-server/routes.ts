@@ -21,7 +21,7 @@ export type Limits = SignInLimits & {
   readonly authorizations: number;
   /** Client metadata documents fetched from one host per minute, by all processes. */
   readonly documentFetches: number;
-  /** Requests to each of the token, revocation and introspection endpoints per network and minute. */
+  /** POST requests to each of the token, userinfo, revocation and introspection endpoints per network and minute. */
   readonly tokenRequests: number;
   /** Confidential clients an account may have. */
   readonly clientsPerAccount: number;
@@ -79,7 +79,8 @@ export const authorizationRoutes =
     const tokenLimit = { rateLimit: { max: deps.limits.tokenRequests, timeWindow: '1 minute' } };
     for (const path of [PATHS.token, PATHS.revocation, PATHS.introspection])
       app.post(path, { config: tokenLimit }, forward);
-    app.route({ method: ['GET', 'POST'], url: PATHS.userinfo, handler: forward });
+    app.get(PATHS.userinfo, forward);
+    app.post(PATHS.userinfo, { config: tokenLimit }, forward);
 
     app.post(PATHS.registration, { onRequest: limitRegistrations(deps) }, forward);
     answerPreflights(app, CALLED_BY_SCRIPTS);
@@ -106,7 +107,7 @@ function addBrowserRoutes(app: FastifyInstance, forward: Handler, perMinute: num
 
   app.get(PATHS.logout, { config }, forward);
   app.post(PATHS.logout, { config }, repeatAsGet(PATHS.logout));
-  app.post(`${PATHS.logout}/confirm`, forward);
+  app.post(`${PATHS.logout}/confirm`, { config }, forward);
   // Handles a reload or bookmark of the page that the form leads to.
   app.get(`${PATHS.logout}/confirm`, (_request, reply) => reply.redirect(PATHS.logout, 303));
   app.get(`${PATHS.logout}/success`, forward);

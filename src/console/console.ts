@@ -1,7 +1,7 @@
 import { fastifyCookie } from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PasswordReset } from '../auth/password-reset.ts';
 import type { Users } from '../auth/users.ts';
 import { openAttemptCounts } from '../authorization-server/attempt-counts.ts';
@@ -22,7 +22,7 @@ import { createLinkRoutes } from './links/link-page.ts';
 import { passwordRoutes } from './links/passwords.ts';
 import { createEventStreams } from './live/event-stream.ts';
 import { createLiveFeed, type LiveFeed } from './live/live.ts';
-import { createPageHandler, type PageHandler } from './page-handler.ts';
+import { createPageHandler, type PageHandler, type PageRoute } from './page-handler.ts';
 import { createPageRenderer } from './page-renderer.ts';
 import { registerPages } from './pages.ts';
 import { missing } from './parts/answer.ts';
@@ -33,9 +33,16 @@ import { createCookies } from './sessions/cookies.ts';
 import { rejectForm, type SessionDeps, sendTooManyForms } from './sessions/rejected-form.ts';
 import { createSessionCheck, type SessionCheck, senderOf } from './sessions/session-check.ts';
 import { createSessions, type Sessions } from './sessions/sessions.ts';
-import { ownPath, SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sessions/sign-in.ts';
+import {
+  ENDED_SESSION_COOKIE,
+  ENDED_SESSION_SECONDS,
+  ownPath,
+  SESSION_COOKIE,
+  SIGNED_OUT_PATH,
+  signInRoutes,
+} from './sessions/sign-in.ts';
 import { openSubmittedForms } from './sessions/submitted-forms.ts';
-import { MAX_UPLOAD_BYTES, registerUploads } from './uploads.ts';
+import { registerUploads } from './uploads.ts';
 
 export type ConsoleDeps = Omit<PageDeps, 'sessions'> & {
   readonly events: EventStore;
@@ -59,7 +66,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   const cookies = createCookies({ publicUrl, secretKey });
   const counts = await openAttemptCounts({ documents, secretKey, clock });
   const refusals = await refusalsOf(app);
-  const session: SessionDeps = { sessions, cookies, publicUrl, countRefusal: refusals.countRefusal };
+  const session: SessionDeps = { sessions, cookies, publicUrl, ...refusals };
   deps.onSignOut(async (header) => {
     const id = cookies.inHeader(header, SESSION_COOKIE);
     if (id !== undefined) await sessions.end(id);
@@ -68,7 +75,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   const feed = createLiveFeed({ events, readModels, webhooks, logger: app.log });
   const signedIn = createSessionCheck(session);
   const renderer = createPageRenderer({ queries });
-  const handle = createPageHandler({
+  const pages = createPageHandler({
     ...session,
     signedIn,
     submitOnce,
@@ -87,8 +94,8 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     await registerCompression(scope);
     await scope.register(fastifyCookie);
     if (!scope.hasContentTypeParser('application/x-www-form-urlencoded')) await scope.register(formbody);
-    registerUploads(scope);
-    limitRefusals(scope, refusals, session);
+    scope.decorateRequest('visitor', undefined);
+    limitRefusals(scope, session);
     scope.setErrorHandler(showError);
     signInRoutes(scope, { ...session, users, counts });
     const links = createLinkRoutes(scope, publicUrl);
@@ -96,7 +103,11 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     passwordRoutes(links, { reset: deps.passwordReset, attempts: deps.resetAttempts });
     invitationRoutes(links, { ...deps, accountName: renderer.nameOf });
     addressRoutes(links, { confirmation: deps.addressConfirmation });
-    registerPages(routesOf(scope, handle), { ...deps, sessions, webhooks: limits.limitTests(webhooks) });
+    await scope.register(async (files) => {
+      registerUploads(files);
+      const routes = routesOf({ pages: scope, files }, pages);
+      registerPages(routes, { ...deps, sessions, webhooks: limits.limitTests(webhooks) });
+    });
     registerLiveFeed(scope, feed, session);
     registerSessionForms(scope, session, { signedIn, endSession });
   });
@@ -115,19 +126,14 @@ async function refusalsOf(app: FastifyInstance) {
   };
   return {
     countRefusal: (request: FastifyRequest) => seconds(request),
-    /** The seconds to wait if there were too many already. */
-    waitOf: (request: FastifyRequest) => seconds(request, { increment: false }),
+    waitAfterRefusals: (request: FastifyRequest) => seconds(request, { increment: false }),
   };
 }
 
 /** Refuses forms of a network that has sent too many bad ones, before their bodies are read; not those of people who are signed in. */
-function limitRefusals(
-  scope: FastifyInstance,
-  { countRefusal, waitOf }: Awaited<ReturnType<typeof refusalsOf>>,
-  { sessions, cookies }: SessionDeps,
-) {
+function limitRefusals(scope: FastifyInstance, { sessions, cookies, countRefusal, waitAfterRefusals }: SessionDeps) {
   scope.addHook('onRequest', async (request, reply) => {
-    const seconds = request.method === 'POST' ? await waitOf(request) : undefined;
+    const seconds = request.method === 'POST' ? await waitAfterRefusals(request) : undefined;
     if (seconds === undefined) return undefined;
     const current = await sessions.current(cookies.get(request, SESSION_COOKIE));
     return current === undefined ? sendTooManyForms(reply, seconds) : undefined;
@@ -138,17 +144,28 @@ function limitRefusals(
   });
 }
 
-function routesOf(scope: FastifyInstance, handle: PageHandler): ConsoleRoutes {
-  const get: Routes['get'] = (path, least, handler) =>
-    void scope.get(path, (request, reply) => handle(request, reply, { least, handler }));
-  const post: Routes['post'] = (path, least, handler, repeated) =>
-    void scope.post(path, (request, reply) => handle(request, reply, { least, handler, repeated }));
-  const upload: Routes['upload'] = (path, least, handler) =>
-    void scope.post(path, { bodyLimit: MAX_UPLOAD_BYTES }, (request, reply) =>
-      handle(request, reply, { least, handler }),
-    );
+/** @param scopes `files`: takes forms with files, as no other does */
+function routesOf(
+  scopes: { readonly pages: FastifyInstance; readonly files: FastifyInstance },
+  { admit, handle }: PageHandler,
+): ConsoleRoutes {
+  function add(method: 'GET' | 'POST', url: string, route: PageRoute): void {
+    const scope = route.takesFile ? scopes.files : scopes.pages;
+    scope.route({
+      method,
+      url,
+      onRequest: (request, reply) => admit(request, reply, route),
+      handler: (request, reply) => handle(request, reply, route),
+    });
+  }
+  const of = (kind?: AccountKind): Routes => ({
+    get: (path, least, handler) => add('GET', path, { least, kind, handler }),
+    post: (path, least, handler, repeated) => add('POST', path, { least, kind, handler, repeated }),
+    upload: (path, least, handler) => add('POST', path, { least, kind, handler, takesFile: true }),
+  });
 
   function only<K extends AccountKind>(kind: K): Routes<AccountOf<K>> {
+    const { get, post, upload } = of(kind);
     const guarded =
       (handler: Handler<AccountOf<K>>): Handler =>
       async (visit) =>
@@ -159,7 +176,7 @@ function routesOf(scope: FastifyInstance, handle: PageHandler): ConsoleRoutes {
       upload: (path, least, handler) => upload(path, least, guarded(handler)),
     };
   }
-  return { get, post, upload, community: only('Community'), brand: only('Brand') };
+  return { ...of(), community: only('Community'), brand: only('Brand') };
 }
 
 /** Server-sent events for open pages. */
@@ -189,8 +206,12 @@ function registerSessionForms(
   { signedIn, endSession }: Pick<ConsoleDeps, 'endSession'> & { readonly signedIn: SessionCheck },
 ) {
   const { sessions, cookies } = session;
-  scope.post('/console/account', async (request, reply) => {
-    const current = await signedIn(request, reply);
+  const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    await signedIn.admit(request, reply);
+  };
+
+  scope.post('/console/account', { onRequest }, async (request, reply) => {
+    const current = await signedIn.confirm(request, reply);
     if (current === undefined) return reply;
     const form = new Form(request.body);
     const account = current.user.memberships.find((own) => accountKey(own.account) === form.text('account'))?.account;
@@ -199,12 +220,15 @@ function registerSessionForms(
     return reply.redirect(ownPath(form.text('to')), 303);
   });
 
-  scope.post('/console/sign-out', async (request, reply) => {
-    const current = await signedIn(request, reply);
+  scope.post('/console/sign-out', { onRequest }, async (request, reply) => {
+    const current = await signedIn.confirm(request, reply);
     if (current === undefined) return reply;
     await endSession(request, reply);
-    await sessions.end(cookies.get(request, SESSION_COOKIE) ?? '');
+    const id = cookies.get(request, SESSION_COOKIE) ?? '';
+    await sessions.end(id);
     cookies.clear(reply, SESSION_COOKIE);
+    // Forms that are open in other tabs still show what was typed.
+    cookies.set(reply, ENDED_SESSION_COOKIE, id, ENDED_SESSION_SECONDS);
     return reply.redirect(SIGNED_OUT_PATH, 303);
   });
 }

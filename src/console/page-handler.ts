@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isCheckOld } from '../auth/access.ts';
-import { accountKey } from '../domain/account.ts';
+import { type Account, type AccountKind, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { isAtLeast, type Role } from '../domain/roles.ts';
 import { html, named } from '../html/html.ts';
@@ -15,7 +14,7 @@ import { ALREADY_SUBMITTED, forbiddenPage, notFound, OUTCOME_UNKNOWN, unavailabl
 import type { ConsoleLimits } from './limits.ts';
 import type { LiveFeed } from './live/live.ts';
 import type { PageRenderer } from './page-renderer.ts';
-import { type Answer, type Forbidden, forbidden, type Missing, type PageContent } from './parts/answer.ts';
+import { type Answer, type Forbidden, forbidden, type Missing, missing, type PageContent } from './parts/answer.ts';
 import { listOpenedFrom } from './parts/back-link.ts';
 import { hiddenField, postForm } from './parts/forms.ts';
 import type { NamedAccount } from './parts/frame.ts';
@@ -23,7 +22,7 @@ import { readerZone, ZONE_COOKIE } from './parts/reader-zone.ts';
 import type { Handler } from './parts/routes.ts';
 import { Form } from './parts/typed-form.ts';
 import type { Settings, Visit } from './parts/visit.ts';
-import { rejectForm, type SessionDeps } from './sessions/rejected-form.ts';
+import type { SessionDeps } from './sessions/rejected-form.ts';
 import { takeSavedForm } from './sessions/restored-form.ts';
 import type { SessionCheck } from './sessions/session-check.ts';
 import type { CurrentSession } from './sessions/sessions.ts';
@@ -42,15 +41,19 @@ export type PageHandlerDeps = SessionDeps & {
 
 export type PageHandler = ReturnType<typeof createPageHandler>;
 
-/** A page or form, with the least role that may open or send it. */
-type PageRoute = {
+/** A page or form, with the least role that may open or send it, and the kind of account that has it. */
+export type PageRoute = {
   readonly least: Role;
+  /** Default: any. */
+  readonly kind?: AccountKind | undefined;
+  /** Whether the form may carry a file. */
+  readonly takesFile?: true;
   readonly handler: Handler;
   /** Answers a form that was sent again long after it took effect. Default: a page that says so. */
   readonly repeated?: Handler | undefined;
 };
 
-/** Concurrent pages per account, and as many files. Further ones wait, so that one account cannot slow down the others. */
+/** Concurrent pages per account, and as many files in each direction. Further ones wait, so that one account cannot slow down the others. */
 const AT_ONCE = 2;
 
 const FORM_RESTORED: Flash = { kind: 'notice', text: "Your changes weren't saved. Review and save again." };
@@ -61,23 +64,36 @@ const isRefresh = ({ headers }: FastifyRequest): boolean => headers['x-live-refr
 /** Answers requests for pages: session, visit, handler, page. */
 export function createPageHandler(deps: PageHandlerDeps) {
   const { signedIn, sessions, cookies, submitOnce, limits, feed, renderer, clock, publicUrl, settings } = deps;
+  const uploads = createTurns(AT_ONCE);
   const turns = createTurns(AT_ONCE);
   const downloads = createTurns(AT_ONCE);
 
+  /** Checks a request before its body is read: the session, the role, and the limits of the account. Answers one that is refused. */
+  async function admit(request: FastifyRequest, reply: FastifyReply, route: PageRoute): Promise<void> {
+    const current = await signedIn.admit(request, reply);
+    if (current === undefined || request.method !== 'POST') return;
+    const { account } = current.session;
+    const waitMs = await limits.addForm(account);
+    if (waitMs > 0) {
+      const retryAfterSeconds = Math.ceil(waitMs / 1_000);
+      return signedIn.reject(request, reply, { reason: 'tooMany', retryAfterSeconds });
+    }
+    const refusal = refusalOf(current.role, account, route);
+    if (refusal !== undefined) {
+      if ((await turns.take(accountKey(account), reply.raw)) === undefined) return;
+      const visit = await visitOf(request, reply, current);
+      await renderer.render(request, reply, visit, pageOf(refusal, visit, true), undefined);
+    } else if (route.takesFile) await uploads.take(accountKey(account), reply.raw);
+  }
+
   async function handle(request: FastifyRequest, reply: FastifyReply, route: PageRoute): Promise<FastifyReply> {
-    const checkedAt = performance.now();
-    const waiting = await signedIn(request, reply);
+    const waiting = await signedIn.confirm(request, reply);
     if (waiting === undefined) return reply;
     const { account } = waiting.session;
     const isForm = request.method === 'POST';
-    const waitMs = isForm ? await limits.addForm(account) : 0;
-    if (waitMs > 0) {
-      const retryAfterSeconds = Math.ceil(waitMs / 1_000);
-      return rejectForm(deps, request, reply, { reason: 'tooMany', retryAfterSeconds });
-    }
     const endTurn = await turns.take(accountKey(account), reply.raw);
     if (endTurn === undefined) return reply;
-    const current = isCheckOld(checkedAt) ? await signedIn(request, reply) : waiting;
+    const current = await signedIn.confirm(request, reply);
     if (current === undefined) return reply;
     const visit = await visitOf(request, reply, current);
     // Taken before anything is read, so that the page is notified of every change that it may not show. The page that answers a form does
@@ -139,8 +155,10 @@ export function createPageHandler(deps: PageHandlerDeps) {
   }
 
   /** A form with a token takes effect once. */
-  async function submitForm(visit: Visit, session: string, { least, handler, repeated }: PageRoute): Promise<Answer> {
-    if (!isAtLeast(visit.role, least)) return forbidden(least);
+  async function submitForm(visit: Visit, session: string, route: PageRoute): Promise<Answer> {
+    const { handler, repeated } = route;
+    const refusal = refusalOf(visit.role, visit.account, route);
+    if (refusal !== undefined) return refusal;
     const token = visit.form.text('once');
     if (token === '') return handler(visit);
     const answer = await submitOnce(session, token, () => handler(visit));
@@ -162,7 +180,13 @@ export function createPageHandler(deps: PageHandlerDeps) {
     return elsewhere.length === 0 ? answer : switchPage(visit, elsewhere, url);
   }
 
-  return handle;
+  return { admit, handle };
+}
+
+/** Why a form is not for the account or the role of its sender. */
+function refusalOf(role: Role, account: Account, { least, kind }: PageRoute): Missing | Forbidden | undefined {
+  if (!isAtLeast(role, least)) return forbidden(least);
+  return kind === undefined || kind === account.kind ? undefined : missing('page');
 }
 
 /** The page of an answer. */

@@ -1,18 +1,27 @@
+import { MIMEType } from 'node:util';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MAX_FILE_BYTES } from './parts/routes.ts';
 
 /** Of a form with a file, with some room for its other fields. */
-export const MAX_UPLOAD_BYTES = MAX_FILE_BYTES + 32 * 1024;
+const MAX_UPLOAD_BYTES = MAX_FILE_BYTES + 32 * 1024;
+/** Fields and files of a form, those of our own forms several times over. */
+const MAX_PARTS = 20;
+/** Of the headers of one part, in bytes. */
+const MAX_PART_HEADERS = 1_024;
+const HEADERS_END = '\r\n\r\n';
 
-/** Reads forms with files, each as the bytes that it has. Other routes than those for uploads take them in the size of any form. */
+/** Reads forms with files, each file as the bytes that it has. Other forms have the size of any form in this scope, too. */
 export function registerUploads(scope: FastifyInstance): void {
   scope.addContentTypeParser(
     'multipart/form-data',
-    { parseAs: 'buffer' },
+    { parseAs: 'buffer', bodyLimit: MAX_UPLOAD_BYTES },
     async (request: FastifyRequest, body: Buffer) => {
-      const headers = { 'content-type': request.headers['content-type'] ?? '' };
+      const boundary = boundaryOf(request);
+      if (boundary === undefined || !isWithinLimits(body, boundary)) throw unreadable();
+      // With the boundary that was counted, however the header of the request may be read.
+      const headers = { 'content-type': `multipart/form-data; boundary="${boundary}"` };
       const form = await new Response(body, { headers }).formData().catch((cause: unknown) => {
-        throw Object.assign(new Error('The form cannot be read', { cause }), { statusCode: 400 });
+        throw unreadable(cause);
       });
       const fields = new Map<string, (string | Uint8Array)[]>();
       for (const [name, value] of form)
@@ -22,4 +31,32 @@ export function registerUploads(scope: FastifyInstance): void {
       );
     },
   );
+}
+
+const unreadable = (cause?: unknown): Error =>
+  Object.assign(new Error('The form cannot be read', { cause }), { statusCode: 400 });
+
+/** RFC 2046, 5.1.1, without blanks. */
+const BOUNDARY = /^[\w'()+,./:=?-]{1,70}$/;
+
+function boundaryOf({ headers }: FastifyRequest): string | undefined {
+  try {
+    const boundary = new MIMEType(headers['content-type'] ?? '').params.get('boundary') ?? '';
+    return BOUNDARY.test(boundary) ? boundary : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a form has few parts, with short headers: reading it takes time for each part and each byte of a header. */
+function isWithinLimits(body: Buffer, boundary: string): boolean {
+  const delimiter = `--${boundary}`;
+  let parts = 0;
+  for (let at = body.indexOf(delimiter); at !== -1; at = body.indexOf(delimiter, at + delimiter.length)) {
+    parts += 1;
+    const headers = body.subarray(at + delimiter.length, at + delimiter.length + MAX_PART_HEADERS);
+    const isLast = headers.subarray(0, 2).toString('latin1') === '--';
+    if (parts > MAX_PARTS || (!isLast && !headers.includes(HEADERS_END))) return false;
+  }
+  return parts > 0;
 }

@@ -30,7 +30,8 @@ export function textProblem(value: unknown, field: string): string | undefined {
     const [name, inner] = next;
     const broken = typeof inner === 'string' ? outsideTextRule(inner) : undefined;
     if (broken !== undefined) return `${name} ${broken}`;
-    if (typeof inner !== 'object' || inner === null) continue;
+    // The bytes of a file are no texts, and each would be a property.
+    if (typeof inner !== 'object' || inner === null || ArrayBuffer.isView(inner)) continue;
     for (const [key, inside] of Object.entries(inner)) {
       const brokenName = outsideTextRule(key);
       if (brokenName !== undefined) return `A name in ${name} ${brokenName}`;

@@ -88,8 +88,7 @@ export function mcpRoutes(deps: {
     });
     app.decorateRequest('mcpToken', null);
     app.decorateRequest('mcpTokenCheckedAt', 0);
-    app.addHook('onRequest', async (request, reply) => {
-      if (request.method === 'OPTIONS') return undefined;
+    const checkToken = async (request: FastifyRequest, reply: FastifyReply) => {
       const token = bearerToken(request.headers.authorization);
       if (token === undefined)
         return refuse(reply, 401, undefined, 'Send an access token: Authorization: Bearer <token>.');
@@ -110,7 +109,7 @@ export function mcpRoutes(deps: {
       request.mcpToken = verified;
       request.sender = verified.caller;
       return undefined;
-    });
+    };
 
     /** Whether the token is valid still, if the request or a message of it has waited since it was checked. */
     async function isStillValid(request: FastifyRequest): Promise<boolean> {
@@ -145,8 +144,9 @@ export function mcpRoutes(deps: {
       return reply.send(request.method === 'HEAD' ? await withoutBody(answered) : answered);
     };
     for (const url of [path, `${path}/`]) {
-      app.options(url, (_request, reply) => reply.code(204).send());
-      app.route({ method: ['GET', 'HEAD', 'POST', 'DELETE'], url, handler: answer });
+      const answerPreflight = async (_request: FastifyRequest, reply: FastifyReply) => reply.code(204).send();
+      app.options(url, { onRequest: answerPreflight, handler: answerPreflight });
+      app.route({ method: ['GET', 'HEAD', 'POST', 'DELETE'], url, onRequest: checkToken, handler: answer });
     }
     app.addHook('preClose', async () => (await handler.loaded())?.close());
   };

@@ -22,6 +22,7 @@ export const purposes = {
   storedTokenIds: 'oauth-stored-tokens',
   refreshSuccessors: 'oauth-refresh-successors',
   consoleForms: 'console forms',
+  consoleSessions: 'console sessions',
   /** Links in mails, and those that the operator prints. */
   links: 'links',
   /** Derived from the key of a subject. */

@@ -5,6 +5,7 @@ import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
 import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
+import { endSession } from './end-session.ts';
 
 let running: Running;
 let manager: Browser;
@@ -141,7 +142,7 @@ test('the input of a form whose session ended is shown at once, and again after 
   await browser.signIn(COLLEAGUE);
   const inbox = await browser.open('/console/inbox?space=1');
   const { target, body } = inbox.form(`/console/bookings/${id}/decline`, { reason: 'The <b>roof</b> leaks.' });
-  browser.setCookie('console', 'ended');
+  await endSession(running, browser);
   const lost = await browser.request(target, { method: 'POST', body, headers: { referer: inbox.url.href } });
   expect(lost.status).toBe(401);
   expect(lost.text).toMatch(/<h1>Nothing was declined<\/h1>.*The &lt;b&gt;roof&lt;\/b&gt; leaks\./s);

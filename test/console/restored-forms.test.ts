@@ -5,6 +5,7 @@ import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
 import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
+import { endSession as endSessionOf } from './end-session.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 type User = { readonly email: string; readonly password: string };
@@ -32,8 +33,7 @@ const signedIn = async (user: User) => {
   await browser.signIn(user);
   return browser;
 };
-/** Ends the session, as after twelve hours, while the page is still open. */
-const endSession = (browser: Browser) => browser.setCookie('console', 'over');
+const endSession = (browser: Browser) => endSessionOf(running, browser);
 /** Follows the sign-in link of the page for a lost form, in the same browser. */
 async function signInAgain(browser: Browser, lost: Page, user: User): Promise<{ again: Browser; page: Page }> {
   const again = new Browser(running.url);
@@ -53,7 +53,7 @@ test('a request submitted after the session ended is not sent, and signing in re
   const list = `/console/find?date=${inDays(50)}&name=hall`;
   const page = await browser.request(url, { headers: { referer: running.url + list } });
   const before = await bookings();
-  endSession(browser);
+  await endSession(browser);
   const typed = { startHour: '14', message: 'Words that took <b>long</b>.\nTwo lines.' };
   const lost = await browser.send(page, `/console/find/${hall}`, typed, { referer: new URL(url, running.url).href });
   expect(lost.status).toBe(401);
@@ -79,7 +79,7 @@ test('… but not for another user who signs in there', async () => {
   const browser = await signedIn(manager);
   const path = `/console/spaces/${hall}`;
   const page = await browser.open(path);
-  endSession(browser);
+  await endSession(browser);
   const lost = await browser.send(page, path, { name: 'A secret name' });
   const { again, page: theirs } = await signInAgain(browser, lost, colleague);
   expect(theirs.url.pathname).toBe(path);
@@ -97,7 +97,7 @@ test('a reason submitted after the session ended is restored only for its author
     const pending = await running.service.core.queries.requests.pending(communityId(1), {}, { order: 'deadline' });
     const path = `/console/bookings/${pending[0]?.bookingId}`;
     const page = await browser.open(path);
-    endSession(browser);
+    await endSession(browser);
     const lost = await browser.send(page, '/decline', { reason: 'They never paid.' });
     expect(lost.text).toContain('They never paid.');
     const { again, page: next } = await signInAgain(browser, lost, user);
@@ -111,7 +111,7 @@ test('signing in as another user discards a saved form, on any page', async () =
   const browser = await signedIn(manager);
   const path = `/console/spaces/${hall}`;
   const page = await browser.open(path);
-  endSession(browser);
+  await endSession(browser);
   await browser.send(page, path, { name: 'A secret name' });
   const again = new Browser(running.url);
   again.setCookie('console_form', browser.cookie('console_form') ?? '');
@@ -123,7 +123,7 @@ test('the hours of a space that were typed before the session ended are filled i
   const browser = await signedIn(manager);
   const path = `/console/spaces/${hall}/hours`;
   const page = await browser.open(path);
-  endSession(browser);
+  await endSession(browser);
   const lost = await browser.send(page, path, { do: 'save', day3To: '19', date0: '24 Dec 2030', date0From: '10' });
   const { page: back } = await signInAgain(browser, lost, manager);
   expect(back.url.pathname).toBe(path);
@@ -135,7 +135,7 @@ test('a form from before the last sign-in keeps its input and its original value
   const path = `/console/spaces/${hall}`;
   const page = await browser.open(path);
   // In another window.
-  endSession(browser);
+  await endSession(browser);
   await browser.open('/console');
   const stale = await browser.send(page, path, { name: 'Typed before', eventFee: '430' });
   expect(stale.status).toBe(403);
@@ -158,7 +158,7 @@ test('a form from before the last sign-in keeps its input and its original value
 test('a new space is not added twice, and its terms are restored in the form', async () => {
   const browser = await signedIn(manager);
   const page = await browser.open('/console/spaces/new');
-  endSession(browser);
+  await endSession(browser);
   const typed = { name: 'Boathouse', eventFee: '1,234.50', durationHours: '2.5' };
   const lost = await browser.send(page, '/console/spaces/new', typed);
   const { again, page: back } = await signInAgain(browser, lost, manager);
@@ -171,7 +171,7 @@ test('an own event is restored in its form', async () => {
   const browser = await signedIn(manager);
   const path = '/console/calendar/closures/new';
   const page = await browser.open(`${path}?kind=OwnEvent`);
-  endSession(browser);
+  await endSession(browser);
   const lost = await browser.send(page, path, { title: 'Tango', from: inDays(60), weekdays: ['Monday', 'Friday'] });
   const { page: back } = await signInAgain(browser, lost, manager);
   expect(back.text).toContain('value="Tango"');
@@ -183,7 +183,7 @@ test('what was chosen of mail and the contact address are restored in their form
   const browser = await signedIn(manager);
   const contact = '/console/mail/contact';
   const page = await browser.open(contact);
-  endSession(browser);
+  await endSession(browser);
   const lost = await browser.send(page, contact, { contact: 'office@harbour.example' });
   const { again, page: back } = await signInAgain(browser, lost, manager);
   expect(back.url.pathname).toBe(contact);
@@ -191,7 +191,7 @@ test('what was chosen of mail and the contact address are restored in their form
 
   const settings = '/console/mail/settings';
   const all = await again.open(settings);
-  endSession(again);
+  await endSession(again);
   const unticked = await signInAgain(again, await again.send(all, settings, { kind: 'EventTomorrow' }), manager);
   expect([...unticked.page.text.matchAll(/value="(\w+)" checked/g)].map(([, kind]) => kind)).toEqual(['EventTomorrow']);
 
@@ -199,12 +199,12 @@ test('what was chosen of mail and the contact address are restored in their form
   const one = `${settings}/space?space=${hall}`;
   const other = `${settings}/space?space=${hall + 1}`;
   const first = await unticked.again.open(one);
-  endSession(unticked.again);
+  await endSession(unticked.again);
   const ofOne = await unticked.again.send(first, `${settings}/space`, { BookingRequested: 'off' }, refererOf(one));
   const back1 = await signInAgain(unticked.again, ofOne, manager);
   expect(back1.page.url.search).toBe(`?space=${hall}`);
   expect(back1.page.text).toMatch(/value="off" selected/);
-  endSession(back1.again);
+  await endSession(back1.again);
   await back1.again.send(back1.page, `${settings}/space`, { BookingRequested: 'off' }, refererOf(one));
   const later = await signedIn(manager);
   later.setCookie('console_form', back1.again.cookie('console_form') ?? expect.fail());
@@ -214,7 +214,7 @@ test('what was chosen of mail and the contact address are restored in their form
 test('the address and the role of an invitation are shown, also after signing in, and no password is', async () => {
   const browser = await signedIn(manager);
   const page = await browser.open('/console/people');
-  endSession(browser);
+  await endSession(browser);
   const typed = { email: 'new@harbour.example', role: 'Viewer' };
   const lost = await browser.send(page, '/people/invitations', typed, refererOf('/console/people'));
   for (const shown of Object.values(typed)) expect(lost.text).toContain(shown);
@@ -222,15 +222,39 @@ test('the address and the role of an invitation are shown, also after signing in
   expect(back.url.pathname).toBe('/console/people');
   expect(back.text).toContain('Address, as you typed it: new@harbour.example');
   const account = await again.open('/console/account');
-  endSession(again);
+  await endSession(again);
   const secrets = { current: 'secret number one', password: 'secret number two' };
   expect((await again.send(account, '/account/password', secrets)).text).not.toContain('secret number');
+});
+
+test('a form that is sent after signing out in another tab shows what was typed', async () => {
+  const browser = await signedIn(manager);
+  const path = `/console/spaces/${hall}`;
+  const page = await browser.open(path);
+  await browser.send(await browser.open('/console/spaces'), '/sign-out');
+  const lost = await browser.send(page, path, { name: 'Typed in the first tab' });
+  expect(lost.status).toBe(401);
+  expect(lost.text).toContain('Typed in the first tab');
+});
+
+test('of a browser that has had no session here, a form is not read', async () => {
+  const browser = await signedIn(manager);
+  const path = `/console/spaces/${hall}`;
+  const { target, body } = (await browser.open(path)).form(path, { name: 'Typed by a stranger' });
+  for (const cookie of [undefined, 'made up', `${browser.cookie('console')?.split('.')[0]}.AAAAAAAAAAAAAAAAAAAAAA`]) {
+    const stranger = new Browser(running.url);
+    if (cookie !== undefined) stranger.setCookie('console', cookie);
+    const lost = await stranger.request(target, { method: 'POST', body });
+    expect(lost.status).toBe(401);
+    expect(lost.text).not.toContain('Typed by a stranger');
+    expect(stranger.cookie('console_form')).toBeUndefined();
+  }
 });
 
 test('a form submitted by another site is not stored', async () => {
   const browser = await signedIn(planner);
   const page = await browser.open(`/console/find/${hall}`);
-  endSession(browser);
+  await endSession(browser);
   const { target, body } = page.form(`/console/find/${hall}`, { message: 'Planted' });
   const headers = { origin: 'https://evil.example' };
   expect((await browser.request(target, { method: 'POST', body, headers })).text).not.toContain('Planted');

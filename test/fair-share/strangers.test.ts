@@ -70,6 +70,15 @@ async function begunSignIn(from: string): Promise<{ readonly cookie: string; rea
   };
 }
 
+/** The cookie of a session that its user has ended. */
+async function endedSession(): Promise<string> {
+  const browser = new Browser(url);
+  await browser.signIn(USER);
+  const cookie = `console=${browser.cookie('console')}`;
+  await browser.send(await browser.open('/console'), '/sign-out');
+  return cookie;
+}
+
 async function signIn(): Promise<number> {
   return (await new Browser(url).signIn(USER)).status;
 }
@@ -98,26 +107,34 @@ test('exchanges of a stranger with a new sign-in each time count for the strange
 });
 
 test.each(['/console/spaces/new', '/console/webhooks', '/console/bookings/1/cancel'])(
-  'a stranger gets 60 pages for forms to %s, which show no field that our forms do not have',
+  'a stranger, and one who has had a session, get 60 pages for forms to %s, which show no field that our forms do not have',
   async (path) => {
     const form = new URLSearchParams({ ['password'.repeat(1_000)]: 'x', secret: 'y', message: 'Hello' });
-    const send = (headers: Record<string, string>) => fetch(`${url}${path}`, { method: 'POST', headers, body: form });
-    const answered = await attack(`203.0.113.${path.length}`, send);
-    expectLimit(answered, 401, 60);
-    const shown = answered.pages.flatMap((page) =>
-      [...page.matchAll(/<label[^>]*>(.*?), as you typed it/g)].map(([, of]) => of),
-    );
-    expect(new Set(shown)).toEqual(new Set(['Message']));
+    const cookie = await endedSession();
+    for (const [who, fields] of [
+      [{}, []],
+      [{ cookie }, ['Message']],
+    ] as const) {
+      const send = (headers: Record<string, string>) =>
+        fetch(`${url}${path}`, { method: 'POST', headers: { ...headers, ...who }, body: form });
+      const answered = await attack(`203.0.${fields.length}.${path.length}`, send);
+      expectLimit(answered, 401, 60);
+      const shown = answered.pages.flatMap((page) =>
+        [...page.matchAll(/<label[^>]*>(.*?), as you typed it/g)].map(([, of]) => of),
+      );
+      expect(new Set(shown)).toEqual(new Set(fields));
+    }
   },
 );
 
-test('a stranger gets 60 refusals of forms that cannot be read, and signed-in users of the same network are served', async () => {
+test('one who has had a session gets 60 refusals of forms that cannot be read, and signed-in users of the same network are served', async () => {
   const from = '203.0.113.200';
   const body = `${'password'.repeat(8_000)}%0A=x`;
+  const cookie = await endedSession();
   const send = (headers: Record<string, string>) =>
     fetch(`${url}/console/spaces/new`, {
       method: 'POST',
-      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+      headers: { ...headers, cookie, 'content-type': 'application/x-www-form-urlencoded' },
       body,
     });
   expectLimit(await attack(from, send), 400, 60);
@@ -140,14 +157,16 @@ test('no text longer than any field takes is read, wherever it comes from', asyn
   });
   const body = await service.post('/bookings', { key, body: { spaceId: 1, message: long } });
   expect(body.json()).toEqual({ error: 'ValidationError', details: 'message must have at most 10000 characters.' });
-  // Before the sign-in, and in a name.
+  // In a name, too.
+  const browser = new Browser(url);
+  await browser.signIn(USER);
   for (const path of [`/console/bookings/1?at=${long}`, `/console/find?${long}=1`]) {
-    const page = await service.call('GET', path, { headers: { accept: 'text/html' } });
-    expect(page.statusCode).toBe(400);
-    expect(page.body).toContain('must have at most 10000 characters');
+    const page = await browser.open(path);
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('must have at most 10000 characters');
   }
-  const form = await fetch(`${url}/console/spaces/new`, { method: 'POST', body: new URLSearchParams({ [long]: 'x' }) });
-  expect(form.status).toBe(400);
+  const form = { method: 'POST', body: new URLSearchParams({ [long]: 'x' }) } as const;
+  expect((await browser.request('/console/account', form)).status).toBe(400);
 });
 
 test('a search for more words than a name has is refused', async () => {

@@ -18,18 +18,23 @@ type Handle = (form: Form, request: FastifyRequest, reply: FastifyReply) => Prom
  * Registers pages that need no session. A GET changes nothing, because mail scanners open every link. A form needs no token against forgery
  * besides its link, which no other site knows.
  */
-export const createLinkRoutes = (scope: FastifyInstance, publicUrl: string) => ({
-  get(path: string, handle: Handle): void {
-    scope.get(path, { config: PER_MINUTE }, (request, reply) => handle(new Form(request.query), request, reply));
-  },
-  post(path: string, handle: Handle): void {
-    scope.post(path, { config: PER_MINUTE }, async (request, reply) => {
-      const { origin } = request.headers;
-      if (origin === undefined || origin === publicUrl) return handle(new Form(request.body), request, reply);
-      return sendPage(reply, 403, problemPage('Nothing was done', 'This form did not come from this site.'));
-    });
-  },
-});
+export function createLinkRoutes(scope: FastifyInstance, publicUrl: string) {
+  async function checkOrigin({ headers }: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { origin } = headers;
+    if (origin === undefined || origin === publicUrl) return;
+    await sendPage(reply, 403, problemPage('Nothing was done', 'This form did not come from this site.'));
+  }
+  return {
+    get(path: string, handle: Handle): void {
+      scope.get(path, { config: PER_MINUTE }, (request, reply) => handle(new Form(request.query), request, reply));
+    },
+    post(path: string, handle: Handle): void {
+      scope.post(path, { config: PER_MINUTE, preParsing: checkOrigin }, (request, reply) =>
+        handle(new Form(request.body), request, reply),
+      );
+    },
+  };
+}
 
 type CardPage = {
   readonly title: string;

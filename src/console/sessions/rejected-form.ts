@@ -31,6 +31,8 @@ export type SessionDeps = {
   readonly publicUrl: string;
   /** Counts one more refused form of a network. @returns the seconds to wait if there were too many */
   readonly countRefusal: (request: FastifyRequest) => Promise<number | undefined>;
+  /** The seconds to wait if a network has sent too many already. */
+  readonly waitAfterRefusals: (request: FastifyRequest) => Promise<number | undefined>;
 };
 
 /** Why a form had no effect. */
@@ -40,7 +42,7 @@ export type Rejection =
   | { readonly reason: 'foreign' }
   | { readonly reason: 'tooMany'; readonly retryAfterSeconds: number };
 
-/** Answers a form that had no effect: says so, shows the input, and links back to its page. */
+/** Answers a form that had no effect: says so, shows the input if the body was read, and links back to its page. */
 export async function rejectForm(
   { cookies, sessions, publicUrl, countRefusal }: SessionDeps,
   request: FastifyRequest,
@@ -88,7 +90,7 @@ function rejectedForm(request: FastifyRequest, publicUrl: string): RejectedForm 
   const near = isRestorable(path) ? path : (/^\/console\/bookings\/\d+/.exec(path)?.[0] ?? '/console');
   const actions: Readonly<Record<string, string>> = { approve: 'approved', decline: 'declined', cancel: 'cancelled' };
   return {
-    isRestorable: isOurs && isRestorable(path),
+    isRestorable: isOurs && request.body !== undefined && isRestorable(path),
     action: actions[path.split('/').at(-1) ?? ''] ?? 'changed',
     back: from?.origin === publicUrl ? `${from.pathname}${from.search}` : near,
     typed: isOurs ? typedIn(request.body) : [],

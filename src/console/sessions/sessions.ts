@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Tokens } from '@fastify/csrf';
 import { belongsTo, roleIn } from '../../auth/memberships.ts';
 import type { User, Users } from '../../auth/users.ts';
@@ -9,6 +9,7 @@ import type { Timestamp } from '../../domain/ids.ts';
 import type { Role } from '../../domain/roles.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { isUnavailable } from '../../runtime/unavailable.ts';
+import { derivedKey } from '../../secrets/derived-key.ts';
 import { purposes } from '../../secrets/purposes.ts';
 import { currentKey, type SecretKey } from '../../secrets/secret-key.ts';
 import type { UserSession } from '../parts/routes.ts';
@@ -32,6 +33,8 @@ const HOUR_MS = 3_600_000;
 const IDLE_MS = 12 * HOUR_MS;
 const MAX_AGE_MS = 7 * 24 * HOUR_MS;
 const NOTED_MS = HOUR_MS;
+/** Of the part of an id that shows that this service has made it. */
+const PROOF_BYTES = 16;
 
 export type Sessions = Awaited<ReturnType<typeof createSessions>>;
 
@@ -46,6 +49,9 @@ export async function createSessions(deps: {
   const sessions = await deps.documents.open(SESSIONS);
   const hmacKey = createHmac('sha256', currentKey(deps.secretKey)).update(purposes.consoleForms).digest();
   const formTokens = new Tokens({ hmacKey, userInfo: true });
+
+  const proofKey = derivedKey(deps.secretKey, purposes.consoleSessions);
+  const proofOf = (random: string) => createHmac('sha256', proofKey).update(random).digest().subarray(0, PROOF_BYTES);
 
   const expiryOf = (startedAt: string): Timestamp =>
     toTimestamp(Math.min(clock() + IDLE_MS, Date.parse(startedAt) + MAX_AGE_MS));
@@ -79,7 +85,8 @@ export async function createSessions(deps: {
   return {
     /** Starts a session with a new random id. @returns the id, for the cookie */
     async start(userId: string, account: Account, userAgent: string | undefined): Promise<string> {
-      const id = randomBytes(32).toString('base64url');
+      const random = randomBytes(32).toString('base64url');
+      const id = `${random}.${proofOf(random).toString('base64url')}`;
       const startedAt = toTimestamp(clock());
       await sessions.insert(digest(id), {
         ...{ userId, account, startedAt, expiresAt: expiryOf(startedAt), lastUsedAt: startedAt },
@@ -100,6 +107,13 @@ export async function createSessions(deps: {
       const { stored, user, role } = current;
       await noteUse(stored);
       return { hash, session: stored.document, user, role };
+    },
+
+    /** Whether an id is one that a session of this service has or had. A stranger cannot make one up. */
+    isIssued(id: string): boolean {
+      const [random = '', proof = ''] = id.split('.');
+      const given = Buffer.from(proof, 'base64url');
+      return given.length === PROOF_BYTES && timingSafeEqual(given, proofOf(random));
     },
 
     /** Switches to another of the user's accounts. @returns false if the user does not belong to it */

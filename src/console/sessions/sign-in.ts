@@ -16,6 +16,9 @@ export type SignIn = SessionDeps & { readonly users: Pick<Users, 'get'>; readonl
 export const SIGNED_OUT_PATH = '/console/signed-out';
 
 export const SESSION_COOKIE = 'console';
+/** The id of a session that its user has ended. It shows that a form left open in this browser was ours, and opens nothing. */
+export const ENDED_SESSION_COOKIE = 'console_ended';
+export const ENDED_SESSION_SECONDS = 12 * 3_600;
 /** Callbacks per network and minute, as for the authorization endpoint that sends browsers there. */
 const CALLBACKS = { rateLimit: { max: 300, timeWindow: '1 minute' } };
 
