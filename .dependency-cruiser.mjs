@@ -72,7 +72,18 @@ export const MAY_IMPORT = {
   ],
   // Which mail is sent, to whom, and what it says.
   mail: [
-    ...['outbox', 'webhooks', 'auth', 'queries', 'contract', 'html', 'personal-data', 'read-models', 'projections'],
+    ...[
+      'outbox',
+      'webhooks',
+      'auth',
+      'queries',
+      'contract',
+      'html',
+      'secrets',
+      'personal-data',
+      'read-models',
+      'projections',
+    ],
     ...['domain', 'event-store', 'document-store', 'leases', 'runtime'],
   ],
   // Exports a store in a form that is the same on every engine, and fills another one from it.

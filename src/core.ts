@@ -349,7 +349,11 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     },
     async copyOf(subject, onProgress) {
       const { createCopyOf } = await import('./personal-data/copies.ts');
-      const readers = { webhookDeliveries: webhooks.getDelivery, accountContacts: mailContent.contacts.readable };
+      const readers = {
+        webhookDeliveries: webhooks.getDelivery,
+        accountContacts: mailContent.contacts.readable,
+        mailInbox: mail.getKept,
+      };
       return createCopyOf({ events, documents, personalData, readers })(subject, onProgress);
     },
   };

@@ -31,9 +31,14 @@ export function inboxPages(app: FastifyInstance, inbox: Pick<MailInbox, 'list' |
   );
 }
 
-function isLocal({ headers }: FastifyRequest): boolean {
+/** Headers that proxies add, and browsers do not. */
+const OF_PROXY =
+  /^(?:(?:x-)?forwarded|via|x-(?:original|real|client|cluster|remote|envoy|proxy|arr|amzn|azure|request|host|scheme|url)|true-client|cf|cdn|fastly|fly)(?:-|$)/;
+
+/** A proxy that adds no header sends HTTP/1.0 unless it is told otherwise (nginx), as no browser does. */
+function isLocal({ headers, raw }: FastifyRequest): boolean {
   const host = `http://${headers.host ?? ''}`;
-  const isForwarded = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'via'].some((name) => name in headers);
+  const isForwarded = raw.httpVersion !== '1.1' || Object.keys(headers).some((name) => OF_PROXY.test(name));
   return !isForwarded && URL.canParse(host) && isLoopbackHost(new URL(host).hostname);
 }
 

@@ -1,29 +1,41 @@
-import type { Collection, Find, OperatedDocumentStore } from '../document-store/document-store.ts';
+import type { Collection, Find, OperatedDocumentStore, Query, Stored } from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
+import { purposes } from '../secrets/purposes.ts';
+import { seal, unseal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import type { Message } from './new-mail.ts';
 import type { MailSender } from './sender.ts';
 
 /** A mail that was kept instead of sent. */
 export type KeptMail = Message & {
-  /** Part of its address under `/mail`. */
-  readonly id: string;
-  /** Who got it. */
-  readonly userId: string;
   readonly messageId: string;
   readonly date: Timestamp;
+} & Omit<KeptRecord, 'sealed'> & {
+    /** Part of its address under `/mail`. */
+    readonly id: string;
+  };
+
+/** A mail in the store: people wrote parts of it, and it may hold a link that sets a password. */
+type KeptRecord = {
+  /** Who got it. */
+  readonly userId: string;
   readonly at: Timestamp;
   readonly expiresAt: Timestamp;
+  /** The message as JSON. Absent in mails of earlier releases, which are not shown. */
+  readonly sealed?: string;
 };
+
+type Content = Message & Pick<KeptMail, 'messageId' | 'date'>;
 
 /** How many mails the inbox keeps. */
 export const INBOX_SIZE = 100;
 const KEPT_MS = 24 * 3_600_000;
 
-const inboxCollection: Collection<KeptMail> = {
+const inboxCollection: Collection<KeptRecord> = {
   name: 'mailInbox',
   kind: 'record',
   ttl: 'expiresAt',
@@ -32,7 +44,7 @@ const inboxCollection: Collection<KeptMail> = {
 
 const latest = declareQuery(
   inboxCollection,
-  (above: Timestamp): Find<KeptMail> => ({
+  (above: Timestamp): Find<KeptRecord> => ({
     where: { at: { above } },
     sort: [{ field: 'at', direction: 'descending' }],
     limit: INBOX_SIZE,
@@ -42,7 +54,7 @@ const latest = declareQuery(
 
 const earliest = declareQuery(
   inboxCollection,
-  (limit: number): Find<KeptMail> => ({ sort: [{ field: 'at' }], limit }),
+  (limit: number): Find<KeptRecord> => ({ sort: [{ field: 'at' }], limit }),
   [10],
 );
 
@@ -55,8 +67,9 @@ export type MailInbox = Awaited<ReturnType<typeof openInbox>>;
 export async function openInbox(deps: {
   readonly documents: Pick<OperatedDocumentStore, 'open' | 'purge'>;
   readonly clock: Clock;
+  readonly secretKey: SecretKey;
 }) {
-  const { documents, clock } = deps;
+  const { documents, clock, secretKey } = deps;
   const collection = await documents.open(inboxCollection);
 
   const trimming = new SerialQueue();
@@ -66,12 +79,28 @@ export async function openInbox(deps: {
     if (tooMany > 0) for await (const { key } of collection.find(earliest(tooMany))) await collection.delete(key);
   }
 
+  function opened({ key: id, document: { sealed, ...record } }: Stored<KeptRecord>): KeptMail | undefined {
+    if (sealed === undefined) return undefined;
+    const content: Content = JSON.parse(unseal(secretKey, purposes.inboxMail(id), sealed));
+    return { ...content, ...record, id };
+  }
+
+  async function openAll(query: Query<KeptRecord>): Promise<readonly KeptMail[]> {
+    const mails = await Array.fromAsync(collection.find(query), opened);
+    return mails.filter((mail) => mail !== undefined);
+  }
+
   const sender: MailSender = {
-    async send({ messageId, date, ...message }) {
+    async send({ messageId, date, userId, ...message }) {
       const now = clock();
       const id = /[0-9a-f]+/.exec(messageId)?.[0] ?? '';
-      const times = { date: toTimestamp(date.getTime()), at: toTimestamp(now), expiresAt: toTimestamp(now + KEPT_MS) };
-      await collection.insert(id, { ...message, id, messageId, ...times });
+      const content: Content = { ...message, messageId, date: toTimestamp(date.getTime()) };
+      await collection.insert(id, {
+        userId,
+        at: toTimestamp(now),
+        expiresAt: toTimestamp(now + KEPT_MS),
+        sealed: seal(secretKey, purposes.inboxMail(id), JSON.stringify(content)),
+      });
       // One after another: two that counted the same mails would delete twice as many.
       await trimming.run('', trim);
       return { outcome: 'accepted', response: 'Kept in the inbox at /mail.' };
@@ -83,15 +112,20 @@ export async function openInbox(deps: {
     sender,
 
     /** Latest first. */
-    list: (): Promise<readonly KeptMail[]> =>
-      Array.fromAsync(collection.find(latest(toTimestamp(clock() - KEPT_MS))), ({ document }) => document),
+    list: (): Promise<readonly KeptMail[]> => openAll(latest(toTimestamp(clock() - KEPT_MS))),
 
-    get: async (id: string): Promise<KeptMail | undefined> => (await collection.get(id))?.document,
+    async get(id: string): Promise<KeptMail | undefined> {
+      const stored = await collection.get(id);
+      return stored === undefined ? undefined : opened(stored);
+    },
 
-    /** Deletes mails, also from the files. */
+    /** Deletes mails, also from the files, and all that are not sealed. */
     async delete(isOne: (mail: KeptMail) => boolean): Promise<void> {
-      const kept = await Array.fromAsync(collection.find(everyDocument()));
-      const keys = kept.filter(({ document }) => isOne(document)).map(({ key }) => key);
+      const kept = await Array.fromAsync(collection.find(everyDocument()), (stored) => ({
+        key: stored.key,
+        mail: opened(stored),
+      }));
+      const keys = kept.filter(({ mail }) => mail === undefined || isOne(mail)).map(({ key }) => key);
       if (keys.length === 0) return;
       await Promise.all(keys.map((key) => collection.delete(key)));
       await documents.purge();

@@ -15,6 +15,7 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { inRounds } from '../runtime/rounds.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { mailGroups, type Recipients, startMailFanOut } from './fan-out.ts';
 import { type KeptMail, openInbox } from './inbox.ts';
 import { MailQueue } from './mail-queue.ts';
@@ -38,6 +39,8 @@ export type MailDeps = {
     /** Where mails are sent. Undefined: they are kept in the inbox, or there are none. */
     readonly smtp: { readonly url: string; readonly from: NamedAddress } | undefined;
     readonly mailInbox: boolean;
+    /** Seals what the inbox keeps. */
+    readonly secretKey: SecretKey;
   };
   readonly compose: Compose;
   readonly recipients: Recipients;
@@ -79,12 +82,12 @@ const INBOX_HOST = 'localhost';
  */
 export async function createMail(deps: MailDeps) {
   const { events, documents, heartbeats, recipients, clock, logger, config, tuning = {} } = deps;
-  const { smtp, mailInbox } = config;
+  const { smtp, mailInbox, secretKey } = config;
   const isConfigured = smtp !== undefined || mailInbox;
   const queue = await MailQueue.open({ documents, clock });
   const failedEvents = await openFailedEvents({ documents, clock, into: 'mails' });
   const server = await openServerState({ documents, clock });
-  const inbox = mailInbox ? await openInbox({ documents, clock }) : undefined;
+  const inbox = mailInbox ? await openInbox({ documents, clock, secretKey }) : undefined;
   const sender = inbox?.sender ?? createLazySender(smtp, tuning.timeouts);
   // A name with other letters than ASCII would need a server that takes them in headers.
   const host = domainToASCII(smtp?.from.address.split('@').at(-1) ?? '') || INBOX_HOST;
@@ -132,7 +135,7 @@ export async function createMail(deps: MailDeps) {
 
   /** Also without the setting: a service with another one may have filled the inbox. */
   const deleteKept = async (isOne: (mail: KeptMail) => boolean) =>
-    (inbox ?? (await openInbox({ documents, clock }))).delete(isOne);
+    (inbox ?? (await openInbox({ documents, clock, secretKey }))).delete(isOne);
 
   /** Stores the reminders that are due, unless the clock is wrong; once it is right, corrects what it has put off. */
   async function remind(signal: AbortSignal): Promise<void> {
@@ -225,6 +228,10 @@ export async function createMail(deps: MailDeps) {
     /** Deletes the mails in the inbox that went to an address or name it. Mails that are still to be sent hold none. */
     forgetAddress: (address: string): Promise<void> =>
       deleteKept(({ to, subject, text }) => [to, subject, text].some((part) => part.includes(address))),
+
+    /** A mail in the inbox, also without the setting. */
+    getKept: async (id: string): Promise<KeptMail | undefined> =>
+      (inbox ?? (await openInbox({ documents, clock, secretKey }))).get(id),
 
     /** Empties the inbox: any mail in it may quote what is forgotten. */
     forgetTexts: (): Promise<void> => deleteKept(() => true),

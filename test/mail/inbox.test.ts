@@ -1,5 +1,7 @@
 import { globSync, readFileSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { subjectOf } from '../../src/domain/personal-text.ts';
@@ -14,7 +16,7 @@ let inbox: Awaited<ReturnType<typeof openInbox>>;
 
 beforeAll(async () => {
   service = await runService({ MAIL_INBOX: 'true' });
-  inbox = await openInbox(service.core);
+  inbox = await openInbox({ ...service.core, ...service.config });
 });
 afterAll(() => service.stop());
 
@@ -29,6 +31,21 @@ async function keep(subject: string, given: Partial<OutgoingMail> = {}): Promise
   await inbox.sender.send({ ...message, messageId, date, userId: 'usr_1', ...given }, signal);
   return messageId.slice(1, messageId.indexOf('@'));
 }
+
+const PROXY_HEADERS = [
+  ...['forwarded', 'via', 'x-real-ip', 'x-forwarded', 'x-original-forwarded-for', 'x-original-host', 'x-client-ip'],
+  ...['for', 'host', 'proto', 'port', 'server', 'prefix', 'by', 'scheme', 'ssl', 'path'].map(
+    (of) => `x-forwarded-${of}`,
+  ),
+  ...['x-cluster-client-ip', 'x-remote-ip', 'x-remote-addr', 'x-envoy-external-address', 'x-proxy-id', 'x-arr-ssl'],
+  ...['x-amzn-trace-id', 'x-azure-ref', 'x-request-start', 'true-client-ip', 'cf-connecting-ip', 'fastly-client-ip'],
+  ...['cdn-loop', 'fly-client-ip', 'x-host', 'x-scheme', 'x-url-scheme'],
+];
+
+const filesOf = ({ config: { dataDir } }: RunningService): string[] =>
+  globSync('**', { cwd: dataDir })
+    .map((name) => join(dataDir, name))
+    .filter((file) => statSync(file).isFile());
 
 const open = (url: string, headers: Record<string, string> = {}) =>
   service.app.inject({ url, headers: { host: 'localhost:3000', accept: 'text/html', ...headers } });
@@ -69,10 +86,47 @@ test('a request that names another host, or came through a proxy, gets 404', asy
       expect(await open(url, { host }), host).toMatchObject({ statusCode: 200 });
     for (const host of ['venue.example.com', 'localhost.evil.example', '127.0.0.1.nip.io', '192.0.2.1:3000'])
       expect(await open(url, { host }), host).toMatchObject({ statusCode: 404 });
-    for (const name of ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via'])
+    for (const name of PROXY_HEADERS)
       expect(await open(url, { [name]: '192.0.2.1' }), name).toMatchObject({ statusCode: 404 });
   }
   expect((await open('/mail/nothing')).statusCode).toBe(404);
+});
+
+test('a request in HTTP/1.0, as a proxy without settings sends it, gets 404', async () => {
+  await keep('Private');
+  const { port } = new URL(await service.app.listen({ host: '127.0.0.1', port: 0 }));
+  for (const [version, status] of [
+    ['1.1', 200],
+    ['1.0', 404],
+  ] as const) {
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(`GET /mail HTTP/${version}\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+    expect(await text(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  }
+});
+
+test('what it keeps is sealed: no file holds an address, a text or a link', async () => {
+  await inbox.delete(() => true);
+  const link = 'http://localhost:3000/console/password/new?link=SECRETLINK';
+  const id = await keep('Sealed subject', {
+    to: 'zoe@example.com',
+    replyTo: 'house@example.com',
+    text: `Zwetschgen. ${link}`,
+    html: `<p>Zwetschgen</p><a href="${link}">Link</a>`,
+    calendar: 'SUMMARY:Zwetschgen',
+  });
+  expect(await inbox.get(id)).toMatchObject({ to: 'zoe@example.com', text: `Zwetschgen. ${link}` });
+  const leaks = filesOf(service).filter((file) =>
+    /Zwetschgen|SECRETLINK|Sealed subject|(zoe|house)@example/.test(readFileSync(file, 'latin1')),
+  );
+  expect(leaks).toEqual([]);
+  // A mail of an earlier release, which was not sealed.
+  const records = await service.core.documents.open<object>({ name: 'mailInbox', kind: 'record', indexes: [] });
+  await records.insert('abc', { id: 'abc', subject: 'Plain', at: toTimestamp(NOON), to: 'x@example.com', text: '' });
+  expect((await inbox.list()).map(({ subject }) => subject)).toEqual(['Sealed subject']);
+  expect(await inbox.get('abc')).toBeUndefined();
+  await inbox.delete(() => true);
+  expect(await records.get('abc')).toBeUndefined();
 });
 
 test('a service without an inbox has no such page', async () => {
@@ -125,9 +179,6 @@ test('removing a user deletes the mails to the user, and those that name the add
   await keep('To Ada', {});
   await users.remove(id, CONTEXT);
   expect((await inbox.list()).map(({ subject }) => subject)).toEqual(['To Ada']);
-  const files = globSync('*', { cwd: service.config.dataDir }).map((name) => join(service.config.dataDir, name));
-  const found = files.filter(
-    (file) => statSync(file).isFile() && /(eve|former)@example/.test(readFileSync(file, 'latin1')),
-  );
+  const found = filesOf(service).filter((file) => /(eve|former)@example/.test(readFileSync(file, 'latin1')));
   expect(found).toEqual([]);
 });

@@ -6,6 +6,7 @@ import type { NewMail } from '../../src/mail/mail.ts';
 import { MailQueue } from '../../src/mail/mail-queue.ts';
 import { openServerState } from '../../src/mail/server-state.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
+import { SECRET_KEY } from '../webhooks/venue.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -128,7 +129,7 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
   });
 
   test('the inbox keeps its last mails, and none after it was cleared', async () => {
-    const inbox = await openInbox({ documents: store, clock });
+    const inbox = await openInbox({ documents: store, clock, secretKey: SECRET_KEY });
     const message = { to: 'ada@example.com', subject: 'Hello', text: 'Hello', html: '<p>Hello</p>', userId: 'usr_1' };
     const { signal } = new AbortController();
     for (let number = 0; number < INBOX_SIZE + 2; number += 1) {

@@ -6,7 +6,7 @@ import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts
 import { type Compose, createMail, type Mail, type MailDeps, type Message, type NewMail } from '../../src/mail/mail.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
-import { openVenue } from '../webhooks/venue.ts';
+import { openVenue, SECRET_KEY } from '../webhooks/venue.ts';
 
 export const FROM = { name: 'Bookings', address: 'bookings@venue.example' };
 /** Each request is mailed to both. */
@@ -53,7 +53,7 @@ export async function openMailVenue({
       const mail = await createMail({
         ...{ events: venue.events, documents: venue.documents, readModels: venue.readModels, heartbeats },
         ...{ clock: venue.clock, logger },
-        config: { smtp: url === undefined ? undefined : { url, from: FROM }, mailInbox: false },
+        config: { smtp: url === undefined ? undefined : { url, from: FROM }, mailInbox: false, secretKey: SECRET_KEY },
         recipients: { kinds: ['BookingRequested'], reads: [], of: recipientsOf },
         compose,
         reminders: async function* () {},

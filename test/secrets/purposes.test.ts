@@ -14,6 +14,7 @@ test('purposes never change, or stored values could no longer be opened', () => 
     'store:1',
     'subject-key:1',
     'personal-text:1:2:3',
+    'inbox-mail:1',
     'seal-key:1',
     'former-secret-key:1',
     'oauth-cookies',
@@ -21,6 +22,7 @@ test('purposes never change, or stored values could no longer be opened', () => 
     'sign-in-attempts',
     'oauth-stored-tokens',
     'console forms',
+    'console sessions',
     'links',
     'request-fingerprints',
   ]);

@@ -29,7 +29,11 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
   beforeAll(async () => {
     pair = await engines();
     const { SECRET_KEY: _, ...settings } = pair.settings;
-    service = await runService({ ...settings, SECRET_KEYS: [OLD, NEW].map((key) => key.toString('base64')).join() });
+    service = await runService({
+      ...settings,
+      SECRET_KEYS: [OLD, NEW].map((key) => key.toString('base64')).join(),
+      MAIL_INBOX: 'true',
+    });
     receiver = await startReceiver();
     const community = await service.community();
     brand = await service.brand();
@@ -41,6 +45,7 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
     const client = { account: brand.account, name: 'Import' } as const;
     clientId = accepted(await authorizationServer.clients.addClient(client, BY_OPERATOR)).clientId;
     await authorizationServer.signingKeys.current();
+    await service.core.mail.sendTest('ada@example.com');
     sealedBefore = await sealedIn(service.core);
   });
   afterAll(async () => {
@@ -98,6 +103,7 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
     });
     expect(await alone.authorizationServer.clients.adapter.find(clientId)).toMatchObject({ client_id: clientId });
     await alone.authorizationServer.signingKeys.check();
+    expect(await alone.mail.inbox?.list()).toMatchObject([{ to: 'ada@example.com' }]);
     await alone.webhooks.start();
     accepted(await alone.webhooks.sendTest(webhook.id));
     const [sent] = await receiver.until(1);

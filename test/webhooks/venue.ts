@@ -43,7 +43,7 @@ export type Venue = Awaited<ReturnType<typeof openVenue>>;
 
 const context = { actor: OPERATOR, correlationId: 'test' };
 const logger = pino({ level: 'silent' });
-const SECRET_KEY = Buffer.alloc(32, 7);
+export const SECRET_KEY = Buffer.alloc(32, 7);
 const QUOTAS = {
   apiKeysPerAccount: 1_000,
   spacesPerCommunity: 1_000,
