@@ -191,11 +191,13 @@ function registerLiveFeed(scope: FastifyInstance, feed: LiveFeed, { sessions, co
     // 204 tells EventSource not to reconnect.
     if (current === undefined) return reply.code(204).send();
     request.sender = senderOf(current);
-    const since = request.headers['last-event-id'] ?? new Form(request.query).text('after');
+    const query = new Form(request.query);
+    const since = request.headers['last-event-id'] ?? query.text('after');
     // The answer has no body, so it cannot wait for changes.
     if (request.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send('');
-    streams.connect(request, reply, current, { since: String(since), now: await feed.mark() });
-    return reply;
+    // Begins to follow the log, if no page was open.
+    await feed.mark();
+    return streams.connect(request, reply, current, { topics: query.all('topic'), since: String(since) });
   });
 }
 

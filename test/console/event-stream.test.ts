@@ -29,13 +29,20 @@ let listeners: Set<(change: Change) => void>;
 let isActive: boolean;
 let sequence: number;
 let checks: number;
+let subscribed: readonly string[];
+let connects: number;
+
+/** More than a page has. */
+const TOPICS = Array.from({ length: 20 }, (_, index) => `hours:${index}`);
+
 const isSessionActive = async () => {
   checks += 1;
   return isActive;
 };
-const announce = (announcement: string) => {
+const announce = (...texts: readonly string[]) => {
   sequence += 1;
-  for (const onChange of listeners) onChange({ sequence, topic: '', announcement });
+  const announcements = texts.map((text) => ({ text, by: text.startsWith('Own') ? 'ada' : 'bob', sequence }));
+  for (const onChange of listeners) onChange({ sequence, topic: '', concerns: 'all', announcements });
 };
 
 beforeEach(async () => {
@@ -44,9 +51,11 @@ beforeEach(async () => {
   isActive = true;
   sequence = 0;
   checks = 0;
-  const feed: Pick<LiveFeed, 'markAt' | 'subscribe'> = {
-    markAt: (change) => `p-${change.sequence}`,
-    subscribe({ onChange }) {
+  connects = 0;
+  const feed: Pick<LiveFeed, 'notifiedMark' | 'subscribe'> = {
+    notifiedMark: () => `p-${sequence}`,
+    subscribe({ topics, onChange }) {
+      subscribed = [...topics];
       listeners.add(onChange);
       return { caughtUp: true, stop: () => listeners.delete(onChange) };
     },
@@ -55,9 +64,14 @@ beforeEach(async () => {
   app = Fastify({ forceCloseConnections: 'idle' });
   app.addHook('preClose', async () => streams.endAll());
   app.addHook('onRequest', async (_request, reply) => void reply.header('x-content-type-options', 'nosniff'));
-  app.get('/live', async (request, reply) => {
-    streams.connect(request, reply, current, { since: 'p-0', now: `p-${sequence}` });
-    return reply;
+  app.get<{ Params: { session: string; id: number } }>('/live/:session/:id', async (request, reply) => {
+    const { session: hash, id } = request.params;
+    const session = { ...current.session, account: { kind: 'Brand', id: brandId(Number(id)) } } as const;
+    const page = { topics: TOPICS, since: 'p-0' };
+    return streams.connect(request, reply, { ...current, hash, session }, page);
+  });
+  app.addHook('onRequest', async () => {
+    connects += 1;
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
 });
@@ -67,12 +81,12 @@ afterEach(async () => {
 });
 
 /** Connects as a page does, but reads only on request. */
-async function page(): Promise<{ socket: Socket; read(): () => string }> {
+async function page(session = 'hash', brand = 1): Promise<{ socket: Socket; read(): () => string }> {
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
   socket.on('error', () => {});
-  const before = listeners.size;
-  socket.write('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
-  await eventually(() => expect(listeners.size).toBe(before + 1));
+  const before = connects;
+  socket.write(`GET /live/${session}/${brand} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await eventually(() => expect(connects).toBe(before + 1));
   return {
     socket,
     read() {
@@ -135,4 +149,45 @@ test('a page that stops reading does not delay others, is disconnected, leaks no
   expect(listeners.size).toBe(0);
   process.off('warning', onWarning);
   expect(warnings).toEqual([]);
+});
+
+test('what others have changed is announced in one text, without what the reader has done', async () => {
+  const text = (await page()).read();
+  announce('Own approval', 'New request', 'Cancelled', 'Own decline', 'Approved');
+  announce('Own approval');
+  await eventually(() =>
+    expect(text()).toContain(
+      'data: {"topic":"","announcement":"New request, and 2 other changes"}\n\nid: p-2\ndata: {"topic":""}\n',
+    ),
+  );
+});
+
+test('a page is subscribed to few topics', async () => {
+  await page();
+  expect(subscribed).toEqual(['', ...TOPICS.slice(0, 10)]);
+});
+
+test('a seventh stream of a session ends the first one, which connects again later', async () => {
+  const first = (await page()).read();
+  for (let more = 0; more < 5; more += 1) await page();
+  expect(listeners.size).toBe(6);
+  const newest = await page();
+  expect(listeners.size).toBe(6);
+  await eventually(() => expect(first()).toMatch(/retry: 30000\n\n\r\n0\r\n\r\n$/));
+  const text = newest.read();
+  announce('New request');
+  await eventually(() => expect(text()).toContain('New request'));
+});
+
+test('an account has sixty streams, and another one does not notice', async () => {
+  for (let session = 0; session < 10; session += 1) for (let of = 0; of < 6; of += 1) await page(`session-${session}`);
+  expect(listeners.size).toBe(60);
+  const refused = (await page('another')).read();
+  await eventually(() => expect(refused()).toMatch(/^HTTP\/1.1 429 /));
+  expect(listeners.size).toBe(60);
+  await page('theirs', 2);
+  expect(listeners.size).toBe(61);
+  // A session with its six still moves on to a newer one.
+  await page('session-3');
+  expect(listeners.size).toBe(61);
 });

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createLiveFeed } from '../../src/console/live/live.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { type Change, createLiveFeed } from '../../src/console/live/live.ts';
 import type { DemoUser } from '../../src/demo/demo-file.ts';
-import { brandId, spaceId } from '../../src/domain/ids.ts';
+import { brandId, communityId, spaceId } from '../../src/domain/ids.ts';
 import { subjectOf } from '../../src/domain/personal-text.ts';
+import type { StoredEvent } from '../../src/event-store/event-store.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
 import { eventually } from '../eventually.ts';
@@ -30,9 +32,10 @@ const request = (days: number, brand = 1) =>
   );
 
 /** Connects as an open page does. */
-async function listen(browser: Browser, after: string) {
+async function listen(browser: Browser, after: string, topics: readonly string[] = []) {
   const stopping = new AbortController();
-  const answer = await fetch(`${running.url}/console/live?after=${after}`, {
+  const query = new URLSearchParams([['after', after], ...topics.map((topic) => ['topic', topic])]);
+  const answer = await fetch(`${running.url}/console/live?${query}`, {
     headers: { cookie: `console=${browser.cookie('console')}` },
     signal: stopping.signal,
   });
@@ -94,10 +97,13 @@ test('a new request is announced to its community and brand, and the changed ava
   const [harbour, union] = running.demo.communities;
   const [northwind, juniper] = running.demo.brands;
   const browsers = await Promise.all([harbour, union, northwind, juniper].map((one) => signedIn(one.user)));
-  const streams = await Promise.all(browsers.map(async (one) => listen(one, await markOf(one, '/console/bookings'))));
-  const [own, foreign, asking, rival] = streams;
-  await request(30);
   const hours = { topic: `hours:1:${inDays(30)}` };
+  const streams = await Promise.all(
+    browsers.map(async (one) => listen(one, await markOf(one, '/console/bookings'), [hours.topic, 'hours:2:nope'])),
+  );
+  const [own, foreign, asking, rival] = streams;
+  const elsewhere = await listen(browsers[3] ?? expect.fail(), '');
+  await request(30);
   const announcement = {
     topic: '',
     announcement: 'New request: \u2068Harbour Hall\u2069, \u2068Northwind Coffee\u2069',
@@ -108,7 +114,9 @@ test('a new request is announced to its community and brand, and the changed ava
     expect(rival?.messages()).toEqual([hours]);
   });
   expect(foreign?.messages()).toEqual([]);
-  await Promise.all(streams.map((stream) => stream.stop()));
+  // A page without these hours, whose mark is not known.
+  expect(elsewhere.messages()).toEqual([{ topic: '*' }]);
+  await Promise.all([...streams, elsewhere].map((stream) => stream.stop()));
 });
 
 test('a change between rendering a page and connecting is not lost', async () => {
@@ -166,7 +174,7 @@ test('the log subscription exists only while pages are connected', async () => {
 
   const again = await feed.mark();
   expect(again).not.toBe(mark);
-  const page = { account: { kind: 'Brand', id: brandId(1) }, onChange: () => {} } as const;
+  const page = { account: { kind: 'Brand', id: brandId(1) }, topics: new Set<string>(), onChange: () => {} } as const;
   const { caughtUp, stop } = feed.subscribe(page, mark);
   expect(caughtUp).toBe(false);
   await new Promise((resolve) => setTimeout(resolve, 200));
@@ -189,12 +197,30 @@ test('the author of a change gets no announcement, and a signed-out browser gets
   const browser = await signedIn(running.demo.communities[0].user);
   const made = accepted(await request(33));
   const page = await browser.open('/console/inbox');
-  const stream = await listen(browser, await markOf(browser, '/console/inbox'));
+  const stream = await listen(browser, await markOf(browser, '/console/inbox'), [`hours:1:${inDays(33)}`]);
   await browser.send(page, `/console/bookings/${made.bookingId}/approve`);
   // The hours of the day change too: the requested hour is now booked.
   await eventually(() => expect(stream.messages()).toEqual([{ topic: '' }, { topic: `hours:1:${inDays(33)}` }]));
   await stream.stop();
   expect((await listen(new Browser(running.url), '')).status).toBe(204);
+});
+
+test('a closure of many days is one message about the account, and one about the hours that a page shows', async () => {
+  const [harbour] = running.demo.communities;
+  const browser = await signedIn(harbour.user);
+  const hours = `hours:1:${inDays(110)}`;
+  const mark = await markOf(browser, '/console/calendar/closures');
+  const stream = await listen(browser, mark, [hours]);
+  const { closures } = running.service.core.commands;
+  const range = { from: inDays(100), to: inDays(200), start: 0, until: 24 } as const;
+  accepted(await closures.add({ communityId: communityId(harbour.id), kind: 'Closure', ...range }, CONTEXT));
+  await eventually(() => expect(stream.messages()).toContainEqual({ topic: hours }));
+  await request(60);
+  await eventually(() => expect(stream.messages().some(({ announcement }) => announcement !== undefined)).toBe(true));
+  const days = stream.messages().filter(({ topic, announcement }) => topic === '' && announcement === undefined);
+  expect(days.length).toBeLessThan(10);
+  expect(stream.messages().filter(({ topic }) => topic.startsWith('hours:'))).toEqual([{ topic: hours }]);
+  await stream.stop();
 });
 
 test('a page returned by a form submission has no live updates', async () => {
@@ -213,4 +239,59 @@ test('stopping the service closes open connections', async () => {
   });
   const [, text] = await Promise.all([second.stop(), answer.text()]);
   expect(text).toContain('retry: 2000');
+});
+
+test('a page that connects again while changes are gathered misses none of them, and hears of none twice', async () => {
+  const { events } = running.service.core;
+  const closed = await Array.fromAsync(events.readAll({ types: ['TimeClosed'] }));
+  const [first, second] = closed.filter(({ data }) => data.communityId === 1);
+  if (first === undefined || second === undefined) throw new Error('No closed times');
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { readable, writable } = new TransformStream<StoredEvent, StoredEvent>();
+  const writer = writable.getWriter();
+  const feed = createLiveFeed({
+    events: {
+      ...events,
+      lastEvent: () => events.lastEvent(),
+      async *subscribe() {
+        for await (const event of readable) yield { events: [event], position: event.position, caughtUp: true };
+      },
+    },
+    readModels: { ...running.service.core.projector.readModels, waitFor: async () => true },
+    ...{ webhooks: running.service.core.webhooks, logger: running.service.core.logger },
+  });
+  const turns = async () => {
+    for (let turn = 0; turn < 50; turn += 1) await nextTurn();
+  };
+  const heard: string[] = [];
+  const hoursOf = ({ data }: StoredEvent) => `hours:${data.spaceId}:${data.date}`;
+  const page = {
+    account: { kind: 'Community', id: communityId(1) },
+    topics: new Set(['', hoursOf(first), hoursOf(second)]),
+    onChange: ({ topic }: Change) => void heard.push(topic),
+  } as const;
+  const { stop } = feed.subscribe(page, await feed.mark());
+  await writer.write(first);
+  await turns();
+  vi.advanceTimersByTime(200);
+  await writer.write(second);
+  await turns();
+  vi.advanceTimersByTime(50);
+  expect(heard).toEqual(['', hoursOf(first)]);
+  // The second day is still to come.
+  const mark = feed.notifiedMark();
+  stop();
+  heard.length = 0;
+  expect(feed.subscribe(page, mark).caughtUp).toBe(true);
+  expect(heard).toEqual([]);
+  vi.advanceTimersByTime(200);
+  expect(heard).toEqual([hoursOf(second)]);
+  // A page that was made meanwhile shows it already.
+  heard.length = 0;
+  feed.subscribe(page, await feed.mark());
+  vi.advanceTimersByTime(1_000);
+  expect(heard).toEqual([]);
+  await writer.close();
+  await feed.stop();
 });

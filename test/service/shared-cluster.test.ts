@@ -58,7 +58,11 @@ test('events of another application with the same types affect nothing, includin
   onTestFinished(() => feed.stop());
   const topics: string[] = [];
   const { stop } = feed.subscribe(
-    { account: { kind: 'Brand', id: brandId(1) }, onChange: ({ topic }) => void topics.push(topic) },
+    {
+      account: { kind: 'Brand', id: brandId(1) },
+      topics: new Set(['']),
+      onChange: ({ topic }) => void topics.push(topic),
+    },
     await feed.mark(),
   );
   await otherApplication();

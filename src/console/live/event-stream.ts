@@ -1,13 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { accountKey } from '../../domain/account.ts';
+import { counted } from '../../html/formats.ts';
 import { copyHeaders } from '../../runtime/copy-headers.ts';
 import type { CurrentSession, Sessions } from '../sessions/sessions.ts';
-import type { Change, LiveFeed } from './live.ts';
+import { type Change, type LiveFeed, OWN_TOPIC } from './live.ts';
 
 /** How often a comment is sent on an open connection, so that a dead one is noticed. */
 const HEARTBEAT_MS = 20_000;
 /** How often the sessions of open connections are checked: a stream stops within two seconds of signing out. */
 const CHECK_MS = 1_000;
+/** Streams of one session: as many as browsers have connections to a host. A further one ends the oldest. */
+const PER_SESSION = 6;
+/** Streams of one account, in this process. A further one is refused. */
+const PER_ACCOUNT = 60;
+/** When a page connects again whose stream was ended for a newer one, in milliseconds. */
+const ENDED_FOR_MS = 30_000;
+/** Topics that a page may name. Ours have one or two. */
+const MOST_TOPICS = 10;
 /** A page with more unread bytes than these is disconnected, and catches up when it reconnects. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 
@@ -18,11 +27,11 @@ const MAX_UNREAD_BYTES = 64 * 1024;
  * without a bound and adds listeners to the response with each message, until Node.js warns of a leak.
  */
 export function createEventStreams(deps: {
-  readonly feed: Pick<LiveFeed, 'markAt' | 'subscribe'>;
+  readonly feed: Pick<LiveFeed, 'notifiedMark' | 'subscribe'>;
   readonly sessions: Pick<Sessions, 'isActive'>;
 }) {
   const { feed, sessions } = deps;
-  const open = new Set<{ readonly current: CurrentSession; end(): void }>();
+  const open = new Set<{ readonly current: CurrentSession; end(): void; giveWay(): void }>();
   let checking: NodeJS.Timeout | undefined;
 
   /** Ends the streams of sessions that have ended, or whose user has another role now. Each session is looked up once. */
@@ -40,17 +49,31 @@ export function createEventStreams(deps: {
     }
   }
 
+  /** Makes room for one more stream of a session. @returns whether there is some for its account */
+  function makeRoom({ hash, session: { account } }: CurrentSession): boolean {
+    const ofAccount = [...open].filter(({ current }) => accountKey(current.session.account) === accountKey(account));
+    const ofSession = ofAccount.filter(({ current }) => current.hash === hash);
+    if (ofSession.length < PER_SESSION) return ofAccount.length < PER_ACCOUNT;
+    ofSession[0]?.giveWay();
+    return true;
+  }
+
   return {
     /**
-     * Streams changes that concern the session's account until the page disconnects or the session ends.
-     * @param marks `since`: the mark that the page sends; `now`: the current mark
+     * Streams changes of some topics that concern the session's account until the page disconnects or the session ends.
+     * @param page `topics`: those of the page, besides the account's own; `since`: the mark that it sends
      */
     connect(
       request: FastifyRequest,
       reply: FastifyReply,
       current: CurrentSession,
-      marks: { readonly since: string; readonly now: string },
-    ): void {
+      page: { readonly topics: readonly string[]; readonly since: string },
+    ): FastifyReply {
+      if (!makeRoom(current))
+        return reply
+          .code(429)
+          .header('retry-after', ENDED_FOR_MS / 1_000)
+          .send('');
       const { session, user } = current;
       reply.hijack();
       const { raw } = reply;
@@ -66,11 +89,12 @@ export function createEventStreams(deps: {
         else raw.write(text);
       };
       const onChange = (change: Change) => {
-        const message = { topic: change.topic, announcement: change.by === user.id ? undefined : change.announcement };
-        send(`id: ${feed.markAt(change)}\ndata: ${JSON.stringify(message)}\n\n`);
+        const message = { topic: change.topic, announcement: announcementTo(user.id, change) };
+        send(`id: ${feed.notifiedMark()}\ndata: ${JSON.stringify(message)}\n\n`);
       };
-      raw.write(`retry: 2000\nid: ${marks.now}\n\n`);
-      const { caughtUp, stop } = feed.subscribe({ account: session.account, onChange }, marks.since);
+      raw.write(`retry: 2000\nid: ${feed.notifiedMark()}\n\n`);
+      const topics = new Set([OWN_TOPIC, ...page.topics.slice(0, MOST_TOPICS)]);
+      const { caughtUp, stop } = feed.subscribe({ account: session.account, topics, onChange }, page.since);
       if (!caughtUp) raw.write(`data: ${JSON.stringify({ topic: '*' })}\n\n`);
 
       const end = () => {
@@ -83,11 +107,16 @@ export function createEventStreams(deps: {
         }
         raw.end();
       };
-      const stream = { current, end };
+      const giveWay = () => {
+        send(`retry: ${ENDED_FOR_MS}\n\n`);
+        end();
+      };
+      const stream = { current, end, giveWay };
       const heartbeat = setInterval(() => send(': still here\n\n'), HEARTBEAT_MS);
       open.add(stream);
       checking ??= setInterval(checkSessions, CHECK_MS);
       request.raw.on('close', end);
+      return reply;
     },
 
     /** Ends every stream before the process stops. Pages reconnect to another process. */
@@ -95,4 +124,10 @@ export function createEventStreams(deps: {
       for (const { end } of [...open]) end();
     },
   };
+}
+
+/** One text for what others have changed. */
+function announcementTo(userId: string, { announcements }: Change): string | undefined {
+  const [first, ...more] = announcements.filter(({ by }) => by !== userId);
+  return first && (more.length === 0 ? first.text : `${first.text}, and ${counted(more.length, 'other change')}`);
 }

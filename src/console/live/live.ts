@@ -10,30 +10,52 @@ import { namedText } from '../../html/html.ts';
 import type { ReadModels } from '../../read-models/read-models.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 
+/** The accounts that may know of a change: all, those named, or those that see the hours of a community (docs/decisions/accounts.md). */
+type Audience = 'all' | readonly AccountKey[] | { readonly hoursOf: CommunityId };
+
 /** A change that open pages may show. */
 type ChangeToShow = {
-  /** Whether the account may know of the change. Absent: every account. */
-  readonly concerns?: (account: Account) => boolean;
-  /** The topic of the live regions to refresh, such as `hours:3:2026-11-20`. Empty: those about the account. */
+  readonly concerns: Audience;
+  /** The topic of the live regions to refresh, such as `hours:3:2026-11-20`. {@link OWN_TOPIC}: those about the account. */
   readonly topic: string;
-  /** Announced on open pages. */
-  readonly announcement?: string;
-  /** The actor's id; the announcement is not made to that user. */
-  readonly by?: string;
+  readonly announcement?: Announcement;
 };
 
-/** A change with its sequence number in this process. */
-export type Change = ChangeToShow & { readonly sequence: number };
+/** Announced on open pages, but not to the user who made the change. */
+type Announcement = { readonly text: string; readonly by: string };
 
-export type Subscriber = { readonly account: Account; readonly onChange: (change: Change) => void };
+/** Changes of one topic for the same accounts, with the sequence number of the last one in this process. */
+export type Change = Pick<ChangeToShow, 'concerns' | 'topic'> & {
+  readonly sequence: number;
+  /** The first {@link MOST_ANNOUNCED} of them. */
+  readonly announcements: readonly (Announcement & Pick<Change, 'sequence'>)[];
+};
+
+/** Changes of which pages will be notified soon. */
+type Gathered = Omit<Change, 'sequence' | 'announcements'> & {
+  readonly first: number;
+  sequence: number;
+  readonly announcements: Change['announcements'][number][];
+};
+
+export type Subscriber = {
+  readonly account: Account;
+  /** The topics of the page. A page is not notified of others. */
+  readonly topics: ReadonlySet<string>;
+  readonly onChange: (change: Change) => void;
+};
+
+/** The topic of what is about the account of a page. */
+export const OWN_TOPIC = '';
 
 /** Changes kept for pages that connect shortly after they were rendered (docs/decisions/console.md). */
 const MAX_RECENT = 500;
 /** How long to follow the log for a rendered page that has not connected, in milliseconds. */
 const FOLLOWED_FOR_MS = 60_000;
 
-/** An account's deliveries may change many times a second. They are announced once within this time, in milliseconds. */
-const ANNOUNCE_DELIVERIES_MS = 50;
+/** Changes of one topic within this time are one message, in milliseconds: a closed month of thirty rooms changes 900 days. */
+const TOGETHER_MS = 250;
+const MOST_ANNOUNCED = 10;
 
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
@@ -50,33 +72,40 @@ export function createLiveFeed(deps: {
   readonly followedForMs?: number;
 }) {
   const { events, readModels, webhooks, logger, followedForMs = FOLLOWED_FOR_MS } = deps;
-  const subscribers = new Set<Subscriber>();
+  /** With the last change that each page shows. */
+  const subscribers = new Map<Subscriber, number>();
   const recent: Change[] = [];
   let sequence = 0;
   /** Identifies this subscription, also among processes. Undefined while there is none. */
   let current: string | undefined;
   let following: ReturnType<typeof follow> | undefined;
   let idle: NodeJS.Timeout | undefined;
-  /** The accounts whose deliveries have changed since the last announcement. */
-  const withDeliveries = new Set<AccountKey>();
-  let announcing: NodeJS.Timeout | undefined;
+  /** The last of the changes that are not recent any more. */
+  let lastForgotten = 0;
+  /** By topic and audience, in the order of their first changes. */
+  const gathering = new Map<string, Gathered>();
 
-  function announce(change: ChangeToShow): void {
+  function announce({ concerns, topic, announcement }: ChangeToShow): void {
     sequence += 1;
-    const numbered = { ...change, sequence };
-    recent.push(numbered);
-    if (recent.length > MAX_RECENT) recent.shift();
-    for (const subscriber of subscribers)
-      if (numbered.concerns?.(subscriber.account) ?? true) subscriber.onChange(numbered);
+    const key = JSON.stringify([topic, concerns]);
+    const gathered = gathering.getOrInsertComputed(key, () => {
+      setTimeout(notify, TOGETHER_MS, key).unref();
+      return { concerns, topic, announcements: [], first: sequence, sequence };
+    });
+    gathered.sequence = sequence;
+    const { announcements } = gathered;
+    if (announcement !== undefined && announcements.length < MOST_ANNOUNCED)
+      announcements.push({ ...announcement, sequence });
   }
 
-  function announceLater(account: AccountKey): void {
-    withDeliveries.add(account);
-    announcing ??= setTimeout(() => {
-      announcing = undefined;
-      for (const each of withDeliveries) announce({ concerns: oneOf([each]), topic: '' });
-      withDeliveries.clear();
-    }, ANNOUNCE_DELIVERIES_MS).unref();
+  function notify(key: string): void {
+    const change = gathering.get(key);
+    if (change === undefined) return;
+    gathering.delete(key);
+    recent.push(change);
+    const forgotten = recent.length > MAX_RECENT ? recent.shift() : undefined;
+    lastForgotten = Math.max(lastForgotten, forgotten?.sequence ?? 0);
+    for (const [subscriber, shown] of subscribers) tell(subscriber, change, shown);
   }
 
   async function run(after: Position, signal: AbortSignal): Promise<void> {
@@ -97,9 +126,10 @@ export function createLiveFeed(deps: {
     const from = logEnd(events);
     const begun = from.then(() => {
       recent.length = 0;
+      lastForgotten = sequence;
       current = id;
     });
-    const unsubscribe = webhooks.onDelivery(({ account }) => announceLater(account));
+    const unsubscribe = webhooks.onDelivery(({ account }) => announce({ concerns: [account], topic: OWN_TOPIC }));
     const ended = begun
       .then(async () => run(await from, stopping.signal))
       .catch((error: unknown) => logger.error({ err: error }, 'live updates of open pages have stopped'))
@@ -134,7 +164,6 @@ export function createLiveFeed(deps: {
   return {
     async stop(): Promise<void> {
       clearTimeout(idle);
-      clearTimeout(announcing);
       await following?.stop();
     },
 
@@ -144,7 +173,12 @@ export function createLiveFeed(deps: {
       await keepFollowing().catch(() => {});
       return `${current ?? 'none'}-${sequence}`;
     },
-    markAt: (change: Change): string => `${current ?? 'none'}-${change.sequence}`,
+
+    /** The mark up to which pages have been notified. A page that connects again presents it. */
+    notifiedMark(): string {
+      const [next] = gathering.values();
+      return `${current ?? 'none'}-${next === undefined ? sequence : next.first - 1}`;
+    },
 
     /**
      * Notifies a page of changes, starting with those since its mark.
@@ -153,46 +187,45 @@ export function createLiveFeed(deps: {
     subscribe(subscriber: Subscriber, since: string): { readonly stop: () => void; readonly caughtUp: boolean } {
       const [of, number] = since.split('-');
       const from = Number(number);
-      const caughtUp = of === current && (from >= sequence || (recent[0]?.sequence ?? 0) <= from + 1);
-      if (caughtUp)
-        for (const change of recent)
-          if (change.sequence > from && (change.concerns?.(subscriber.account) ?? true)) subscriber.onChange(change);
-      subscribers.add(subscriber);
+      const caughtUp = of === current && from >= lastForgotten;
+      if (caughtUp) for (const change of recent) tell(subscriber, change, from);
+      subscribers.set(subscriber, caughtUp ? from : sequence);
       return { caughtUp, stop: () => subscribers.delete(subscriber) };
     },
   };
 }
 
-const oneOf =
-  (accounts: readonly AccountKey[]) =>
-  (account: Account): boolean =>
-    accounts.includes(accountKey(account));
+/** @param shown the last change that the page shows */
+function tell({ account, topics, onChange }: Subscriber, change: Change, shown: number): void {
+  const { concerns, topic, sequence, announcements } = change;
+  if (sequence <= shown || !topics.has(topic) || !isAmong(concerns, account)) return;
+  onChange({ ...change, announcements: announcements.filter((each) => each.sequence > shown) });
+}
 
-/** The accounts that may see the available hours of a space (docs/decisions/accounts.md). */
-const seesHoursOf =
-  (communityId: CommunityId) =>
-  ({ kind, id }: Account): boolean =>
-    kind === 'Brand' || id === communityId;
+function isAmong(audience: Audience, account: Account): boolean {
+  if (audience === 'all') return true;
+  if ('hoursOf' in audience) return account.kind === 'Brand' || account.id === audience.hoursOf;
+  return audience.includes(accountKey(account));
+}
 
 /** The changes that an event makes, and to which accounts' pages. */
 function changesOf(event: Recorded<DomainEvent>): readonly ChangeToShow[] {
   // Pages are not indexed by author, so refresh all of them.
-  if (event.type === 'SubjectForgotten') return [{ topic: '' }];
+  if (event.type === 'SubjectForgotten') return [{ concerns: 'all', topic: OWN_TOPIC }];
   const accounts = accountChange(event)?.accounts.map(accountKey);
   if (accounts === undefined) return [];
-  const concerns = oneOf(accounts);
-  const ofAccount = { concerns, topic: '' };
+  const ofAccount = { concerns: accounts, topic: OWN_TOPIC };
   if (event.type === 'TimeClosed' || event.type === 'TimeReopened') return [ofAccount, ofHours(event.data)];
   if (!isAnnounced(event)) return [ofAccount];
   const { type, data, metadata } = event;
   const what = type === 'BookingCancelled' && data.cancelledBy === 'System' ? 'Expired' : ANNOUNCEMENTS[type];
-  const announcement = `${what}: ${namedText(data.spaceName)}, ${namedText(data.brandName)}`;
-  const change = { ...ofAccount, announcement, by: metadata.actor.id };
+  const text = `${what}: ${namedText(data.spaceName)}, ${namedText(data.brandName)}`;
+  const change = { ...ofAccount, announcement: { text, by: metadata.actor.id } };
   return type === 'BookingCompleted' || type === 'ReviewPosted' ? [change] : [change, ofHours(data)];
 }
 
 const ofHours = ({ communityId, spaceId, date }: BookingFacts | TimeReopened['data']): ChangeToShow => ({
-  concerns: seesHoursOf(communityId),
+  concerns: { hoursOf: communityId },
   topic: hoursTopic(spaceId, date),
 });
 

@@ -14,7 +14,7 @@ let answers = 0;
 
 function connect() {
   if (!live || source || document.hidden) return;
-  source = new EventSource(`/console/live?after=${encodeURIComponent(mark)}`);
+  source = new EventSource(`/console/live?${new URLSearchParams([['after', mark], ...topics()])}`);
   source.addEventListener('message', (event) => {
     if (event.lastEventId) mark = event.lastEventId;
     const message = JSON.parse(event.data);
@@ -34,6 +34,12 @@ function connect() {
     source = undefined;
     setTimeout(connect, REFUSED_MS);
   });
+}
+
+/** What the regions of this page are about, besides the account. */
+function topics() {
+  const all = [...document.querySelectorAll('[data-live-region]')].map((region) => region.dataset.liveRegion);
+  return [...new Set(all)].filter((topic) => topic !== '').map((topic) => ['topic', topic]);
 }
 
 // Background tabs close their connection: browsers allow only a few per host.
