@@ -130,7 +130,7 @@ export const MAY_IMPORT = {
   ],
   // Sessions and sent forms are records; people sign in as at a client of the authorization server.
   'console/sessions': [
-    ...['console/parts', 'auth', 'html', 'domain', 'document-store', 'secrets', 'runtime'],
+    ...['console/parts', 'auth', 'html', 'domain', 'document-store', 'personal-data', 'secrets', 'runtime'],
     ...['attempt-counts.ts', 'console-client.ts', 'paths.ts'].map((file) => `authorization-server/${file}`),
   ],
   // Pages that need no session: forgotten passwords, addresses to confirm, invitations.

@@ -14,6 +14,7 @@ import { type AuthorizationServer, createAuthorizationServer } from './authoriza
 import { createRevocation } from './authorization-server/revocation.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
 import type { Config } from './config.ts';
+import { type CheckedFiles, openCheckedFiles } from './console/sessions/checked-files.ts';
 import { deleteSessionsOf } from './console/sessions/session-records.ts';
 import { type Credentials, openCredentials } from './credentials/credentials.ts';
 import type { OperatedDocumentStore } from './document-store/document-store.ts';
@@ -164,6 +165,7 @@ export type Core = Base & {
   readonly users: Users;
   readonly passwordReset: PasswordReset;
   readonly addressConfirmation: AddressConfirmation;
+  readonly checkedFiles: CheckedFiles;
   readonly invitations: Invitations;
   readonly queries: Queries;
   readonly authorizationServer: AuthorizationServer;
@@ -231,9 +233,10 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const preferences = await createMailPreferences({ documents });
   const served = await commandsAt(clock, readModelWaitMs, config.pendingLimit);
   const log = served.membership;
+  const checkedFiles = await openCheckedFiles({ documents, personalData, clock });
   const revocation = await createRevocation({ documents, log, clock, logger });
   const endings = createEndings({
-    ...{ revocation, calendarFeeds: served.calendarFeeds, preferences, mail },
+    ...{ revocation, calendarFeeds: served.calendarFeeds, preferences, checkedFiles, mail },
     sessions: { deleteAllOf: (userId) => deleteSessionsOf(documents, userId) },
     invitations: {
       withdrawLapsed: (account, context) => invitations.withdrawLapsed(account, context),
@@ -333,6 +336,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
       passwordReset,
       addressConfirmation,
       invitations,
+      checkedFiles,
       queries,
       authorizationServer,
       webhooks,
@@ -353,6 +357,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
         webhookDeliveries: webhooks.getDelivery,
         accountContacts: mailContent.contacts.readable,
         mailInbox: mail.getKept,
+        consoleFiles: checkedFiles.readable,
       };
       return createCopyOf({ events, documents, personalData, readers })(subject, onProgress);
     },

@@ -114,12 +114,15 @@ async function linesOf(file: Uint8Array): Promise<readonly Line[] | Refusal> {
     return unusable('is not in UTF-8. Save it as “CSV UTF-8”');
   }
   const rows: { readonly record: readonly string[]; readonly line: number }[] = [];
+  let found = 0;
   const [first = ''] = text.split('\n', 1);
   const parser = parse({
     delimiter: first.includes(';') ? ';' : first.includes('\t') ? '\t' : ',',
     ...{ trim: true, relax_column_count: true, skip_empty_lines: true, skip_records_with_empty_values: true },
     on_record(record, { lines }) {
-      rows.push({ record, line: lines });
+      found += 1;
+      // Further ones are only counted.
+      if (rows.length <= MAX_SPACE_DAYS) rows.push({ record, line: lines });
       return null;
     },
   });
@@ -138,8 +141,8 @@ async function linesOf(file: Uint8Array): Promise<readonly Line[] | Refusal> {
     return unusable(
       `must have the columns ${COLUMNS.join(', ')}, each once. Remove ${quoted(unknown ?? names.join(', '))}`,
     );
-  if (rest.length > MAX_SPACE_DAYS)
-    return unusable(`has ${count(rest.length)} lines: at most ${count(MAX_SPACE_DAYS)} are taken at once`);
+  if (found - 1 > MAX_SPACE_DAYS)
+    return unusable(`has ${count(found - 1)} lines: at most ${count(MAX_SPACE_DAYS)} are taken at once`);
   return rest.map(({ record, line }) => ({
     line,
     cells: Object.fromEntries(record.map((cell, index) => [names[index] ?? 'beyond', cell])),

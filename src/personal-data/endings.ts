@@ -16,6 +16,8 @@ type Belongings<Context> = {
     withdrawLapsed(account: Account, context: Context): Promise<void>;
     withdrawAll(to: { readonly email: string }, context: Context): Promise<void>;
   };
+  /** Of the console. */
+  readonly checkedFiles: { deleteAllOf(userId: string): Promise<void> };
   readonly preferences: { endOf(userId: string, account?: AccountKey): Promise<void> };
   readonly mail: {
     endAllOf(userId: string): Promise<void>;
@@ -39,6 +41,7 @@ export const createEndings = <Context>(belongings: Belongings<Context>) => ({
     await belongings.revocation.endAppsOf(userId, account, context);
     await belongings.calendarFeeds.endAllOf(userId, accountOfKey(account), context);
     await belongings.preferences.endOf(userId, account);
+    await belongings.checkedFiles.deleteAllOf(userId);
   },
 
   /** A user is removed. Can be repeated. */
@@ -46,6 +49,7 @@ export const createEndings = <Context>(belongings: Belongings<Context>) => ({
     await belongings.revocation.endAllOfUser(userId, context);
     await belongings.calendarFeeds.endAllOf(userId, undefined, context);
     await belongings.preferences.endOf(userId);
+    await belongings.checkedFiles.deleteAllOf(userId);
     await belongings.mail.endAllOf(userId);
     await belongings.sessions.deleteAllOf(userId);
   },
@@ -61,6 +65,7 @@ export const createEndings = <Context>(belongings: Belongings<Context>) => ({
     const userId = userIdOf(subject);
     if (userId !== undefined) {
       await belongings.preferences.endOf(userId);
+      await belongings.checkedFiles.deleteAllOf(userId);
       await belongings.mail.endAllOf(userId);
     }
     await belongings.mail.forgetTexts();

@@ -24,6 +24,8 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   calendarFeedIndex: {},
   clientQuotas: {},
   clientDocuments: { ttl: 'expiresAt' },
+  // It is checked again at the new place.
+  consoleFiles: { ttl: 'expiresAt', stays: true },
   consoleForms: { ttl: 'expiresAt' },
   consoleSessions: { ttl: 'expiresAt' },
   credentialsProgress: { stays: true },

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { everyDocument } from '../../src/document-store/queries.ts';
 import { communityId } from '../../src/domain/ids.ts';
 import { subjectOfUser } from '../../src/domain/personal-text.ts';
 import { accepted } from '../accepted.ts';
@@ -10,6 +11,7 @@ import { CONTEXT } from '../running-service.fixture.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const LIST = '/console/calendar/closures';
+const FILES = { name: 'consoleFiles', kind: 'record', indexes: [] } as const;
 let running: Running;
 let harbour: Browser;
 let union: Browser;
@@ -107,16 +109,45 @@ describe('own events from a CSV file', () => {
       /3 The hours overlap those of line 2.* 4 title begins like a formula.* 5 .*no space “Nowhere”/,
     );
     expect(await titles()).toEqual([]);
-    const added = await harbour.upload(checked, IMPORT);
+    const added = await harbour.send(checked, IMPORT);
     expect(textOf(added)).toContain('2 own events added.');
     expect(await titles()).toEqual(['Rehearsal 1', 'Rehearsal 4']);
     // The same page once more, and the same file once more.
-    await harbour.upload(checked, IMPORT);
+    await harbour.send(checked, IMPORT);
     expect(textOf(await check(file))).toContain('Nothing to add. 2 lines were imported before.');
     expect(await titles()).toEqual(['Rehearsal 1', 'Rehearsal 4']);
     // Another community has other spaces.
     expect(textOf(await check(file, union))).toContain('Nothing to add.');
     expect((await brand.open(IMPORT)).status).toBe(404);
+  });
+
+  test('of a file of 1 MB that was checked are added, by the session that has checked it alone', async () => {
+    const [space] = running.demo.communities[0].spaces;
+    const blank = ' '.repeat(990);
+    // Lines of blanks count for the size only.
+    const file = `date,start,end,space,title\n${Array.from({ length: 40 }, (_, day) => `${inDays(430 + day)},9,11,${space.id},Concert ${day}`).join('\n')}\n${`${blank}\n`.repeat(1_000)}`;
+    expect(file.length).toBeGreaterThan(990_000);
+    const checked = await check(file);
+    expect(textOf(checked)).toContain('40 own events can be added.');
+    const { target, body } = checked.form(IMPORT);
+    const colleague = new Browser(running.url);
+    await colleague.signIn(running.demo.communities[0].user);
+    const theirs = (await colleague.open(IMPORT)).form(IMPORT).body;
+    theirs.set('checked', body.get('checked') ?? '');
+    const refused = await colleague.request(target, { method: 'POST', body: theirs });
+    expect([refused.status, textOf(refused)]).toEqual([422, expect.stringContaining('no longer kept')]);
+    expect((await harbour.send(checked, IMPORT)).flash).toContain('40 own events added.');
+    // It is not kept any longer than that.
+    const again = await harbour.send(await harbour.open(IMPORT), IMPORT, { checked: body.get('checked') ?? '' });
+    expect(again.status).toBe(422);
+  });
+
+  test('of a file that was replaced by another one are not added', async () => {
+    const [space] = running.demo.communities[0].spaces;
+    const first = await check(`date,start,end,space,title\n${inDays(480)},9,11,${space.id},First\n`);
+    await check(`date,start,end,space,title\n${inDays(480)},12,14,${space.id},Second\n`);
+    expect(textOf(await harbour.send(first, IMPORT))).toContain('no longer kept');
+    expect((await harbour.open(LIST)).text).not.toMatch(/First|Second/);
   });
 
   test.each([
@@ -158,12 +189,24 @@ test('once their author is forgotten, no file holds the titles that the console 
   await browser.send(form, `${LIST}/new`, { title: 'Zwetschgen typed', from: inDays(420), spaces });
   const csv = `date,start,end,space,title\n${inDays(421)},9,11,${spaces},Zwetschgen imported\n`;
   const file = new Blob([csv]);
-  await browser.upload(await browser.upload(await browser.open(`${LIST}/import`), /import$/, { file }), /import$/);
+  await browser.send(await browser.upload(await browser.open(`${LIST}/import`), /import$/, { file }), /import$/);
   const shown = async () => textOf(await harbour.open(LIST)).match(/Zwetschgen \w+/g);
   expect(await shown()).toEqual(['Zwetschgen typed', 'Zwetschgen imported']);
 
+  // A file that was only checked is sealed while it is kept.
+  const waiting = `date,start,end,space,title\n${inDays(422)},9,11,${spaces},Zwetschgen checked\n`;
+  await browser.upload(await browser.open(`${LIST}/import`), /import$/, { file: new Blob([waiting]) });
+  const kept = async () => {
+    const files = await core.documents.open<{ readonly userId: string }>(FILES);
+    const all = await Array.fromAsync(files.find(everyDocument()), ({ document }) => document.userId);
+    return all.filter((userId) => userId === id);
+  };
+  expect(await kept()).toEqual([id]);
+  expect(filesWith(core.config.dataDir, 'Zwetschgen checked')).toEqual([]);
+
   accepted(await core.commands.personalData.forget(subjectOfUser(id), CONTEXT));
   expect(await shown()).toBe(null);
+  expect(await kept()).toEqual([]);
   expect(filesWith(core.config.dataDir, 'Zwetschgen')).toEqual([]);
 });
 

@@ -77,6 +77,7 @@ test('exactly these collections have a declared query', () => {
       'closures',
       'brands',
       'communities',
+      'consoleFiles',
       'consoleSessions',
       'fanOutFailures',
       'mailFailures',

@@ -2,8 +2,8 @@ import { isRefusal } from '../../domain/decision.ts';
 import { MAX_SPACE_DAYS } from '../../domain/limits.ts';
 import { counted } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import { done, nothingToDo, type PageContent } from '../parts/answer.ts';
-import { csrfField, fileField, hiddenField, onceField } from '../parts/forms.ts';
+import { type Answer, done, nothingToDo, type PageContent } from '../parts/answer.ts';
+import { csrfField, fileField, hiddenField, onceField, postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { type ConsoleRoutes, MAX_FILE_BYTES, type PageDeps } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
@@ -17,30 +17,41 @@ type Imported = Exclude<Awaited<ReturnType<PageDeps['commands']['importClosures'
 const MOST_LISTED = 200;
 
 /** Makes own events from a CSV file: first a page says what would become of each line, and its button adds them. */
-export function closureImportPages({ community }: ConsoleRoutes, { commands }: PageDeps): void {
+export function closureImportPages({ community }: ConsoleRoutes, { commands, checkedFiles }: PageDeps): void {
   community.get(IMPORT, 'Coordinator', async (visit) => filePage(visit, {}));
 
   community.upload(IMPORT, 'Coordinator', async (visit) => {
     const { account, context, form } = visit;
-    // The button of the page that says what would become of the file sends it once more, as text.
-    const checked = form.text('csv');
-    const file = checked === '' ? form.file('file') : new TextEncoder().encode(checked);
+    const checked = form.text('checked');
+    if (checked !== '') return add(visit, checked);
+    const file = form.file('file');
     if (file === undefined) return filePage(visit, { file: 'Choose a file.' });
     if (file.length > MAX_FILE_BYTES) return filePage(visit, { file: 'It has more than 1 MB.' });
-    const isDryRun = checked === '';
-    const importing = commands.importClosures(file, { communityId: account.id, isDryRun }, context);
-    const imported = await (isDryRun ? importing : inTime(importing));
+    const found = await commands.importClosures(file, { communityId: account.id, isDryRun: true }, context);
+    if (isRefusal(found)) return filePage(visit, { file: found.details });
+    const id = found.added === 0 ? undefined : await checkedFiles.keep(visit, new TextDecoder().decode(file));
+    return isRefusal(id) ? filePage(visit, { file: id.details }) : checkedPage(visit, found, id);
+  });
+
+  /** Adds what the checked file holds. */
+  async function add(visit: CommunityVisit, checked: string): Promise<Answer> {
+    const { account, context } = visit;
+    const text = await checkedFiles.get(visit, checked);
+    if (text === undefined)
+      return filePage(visit, { file: 'The checked file is no longer kept. Choose it once more.' });
+    const file = new TextEncoder().encode(text);
+    const imported = await inTime(commands.importClosures(file, { communityId: account.id }, context));
     if (imported === 'Working')
       return nothingToDo(CLOSURES, 'This takes a moment and goes on. Import the file again later to see what is left.');
     if (isRefusal(imported)) return filePage(visit, { file: imported.details });
-    if (isDryRun) return checkedPage(visit, imported, new TextDecoder().decode(file));
+    await checkedFiles.delete(visit);
     if (imported.skipped.length === 0) return done(CLOSURES, `${counted(imported.added, 'own event')} added.`);
     return {
       ...BASE,
       title: 'Own events imported',
       main: resultOf(imported, `${counted(imported.added, 'own event')} added.`),
     };
-  });
+  }
 }
 
 const BASE = { back: { href: CLOSURES, label: 'Closed times and own events' }, status: 200 } as const;
@@ -62,18 +73,20 @@ ${MAX_SPACE_DAYS.toLocaleString('en')} lines and 1 MB.`;
   };
 }
 
-/** What would become of a file, and the button that adds it. */
-function checkedPage(visit: CommunityVisit, imported: Imported, csv: string): PageContent {
+/** What would become of a file, and the button that adds it, unless there is nothing to add. */
+function checkedPage(visit: CommunityVisit, imported: Imported, checked: string | undefined): PageContent {
   const { added } = imported;
   const summary = added === 0 ? 'Nothing to add.' : `${counted(added, 'own event')} can be added.`;
-  const content = html`${onceField()}${hiddenField('csv', csv)}
-<div class="row">${added > 0 && html`<button class="button">Add ${counted(added, 'own event')}</button>`}
+  const button =
+    checked !== undefined &&
+    html`${onceField()}${hiddenField('checked', checked)}<button class="button">Add ${counted(added, 'own event')}</button>`;
+  const content = html`<div class="row">${button}
 ${buttonLink(IMPORT, 'Choose another file', 'quiet')}</div>`;
   return {
     ...BASE,
     title: 'Import own events',
     lead: 'Nothing has been added yet.',
-    main: html`${resultOf(imported, summary)}${uploadForm(visit, '', content)}`,
+    main: html`${resultOf(imported, summary)}${postForm(visit, IMPORT, '', content)}`,
   };
 }
 

@@ -5,6 +5,7 @@ import type { User, Users } from '../../auth/users.ts';
 import type { AuthorizationServer } from '../../authorization-server/authorization-server.ts';
 import type { Commands } from '../../commands/commands.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
+import type { Refusal } from '../../domain/decision.ts';
 import type { Role } from '../../domain/roles.ts';
 import type { Mail } from '../../mail/mail.ts';
 import type { MailContent } from '../../mail/mail-content.ts';
@@ -22,6 +23,7 @@ export type PageDeps = {
   readonly addressConfirmation: AddressConfirmation;
   readonly invitations: Invitations;
   readonly sessions: UserSessions;
+  readonly checkedFiles: CheckedFiles;
   readonly signInAttempts: AuthorizationServer['signInAttempts'];
   readonly endSessionsOf: AuthorizationServer['endSessionsOf'];
   readonly webhooks: Omit<Webhooks, 'start' | 'stop'>;
@@ -46,6 +48,16 @@ export type UserSession = {
 type UserSessions = {
   listOf(user: User): Promise<readonly UserSession[]>;
   endOf(user: User, hash: string): Promise<boolean>;
+};
+
+/** Whose file it is: that of a session, for the account that the user acts for. */
+export type FileOwner = Pick<Visit, 'session' | 'account' | 'user'>;
+
+/** Keeps a file between its check and its confirmation. */
+type CheckedFiles = {
+  keep(owner: FileOwner, text: string): Promise<string | Refusal>;
+  get(owner: FileOwner, id: string): Promise<string | undefined>;
+  delete(owner: FileOwner): Promise<void>;
 };
 
 export type Handler<A extends Account = Account> = (visit: Visit<A>) => Promise<Answer>;
