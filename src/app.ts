@@ -57,8 +57,10 @@ import { RELEASE } from './release.ts';
 import { diskWarning, freeBytes } from './runtime/disk.ts';
 import { requestArrived } from './runtime/loop-turn.ts';
 import { answerInTime } from './runtime/request-deadline.ts';
+import { areStreamsWaiting } from './runtime/send-chunks.ts';
 import { readTraces } from './runtime/trace.ts';
 import { LogUnavailable } from './runtime/unavailable.ts';
+import { closeUnread } from './runtime/unread-answers.ts';
 import { onAddress } from './runtime/unusable-address.ts';
 import { createClosureFollowUp } from './scheduler/closures.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
@@ -74,10 +76,10 @@ const CHECK_ARRIVAL_EVERY_MS = 1_000;
 /** How long browsers use https only, once they have used it: a year. Other hosts below the same name are not concerned. */
 const SECURE_FOR_S = 365 * 24 * 60 * 60;
 /**
- * A client that reads nothing of its response for so long is disconnected. Longer than a request may take to arrive: a client that sends
- * nothing more is told so first.
+ * A connection on which nothing happens during a request is closed. Longer than a request may take to arrive: a client that sends nothing more is
+ * told so first. Those that do not read their answers are closed earlier.
  */
-const ANSWER_READ_WITHIN_MS = 35_000;
+const NOTHING_HAPPENS_FOR_MS = 35_000;
 /** How often connections that have become idle are closed once the service is stopping. */
 const CLOSE_IDLE_EVERY_MS = 50;
 /** How long requests in flight may take once the service is stopping. */
@@ -106,7 +108,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     return503OnClosing: false,
     bodyLimit: 64 * 1024,
     requestTimeout: REQUEST_ARRIVES_WITHIN_MS,
-    connectionTimeout: ANSWER_READ_WITHIN_MS,
+    connectionTimeout: NOTHING_HAPPENS_FOR_MS,
     // Longer than any id: a path too long to match anything must still be authenticated before it gets its 404.
     routerOptions: { maxParamLength: 1_000 },
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
@@ -130,6 +132,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   rememberSenders(app);
   answerUncommonRequests(app.server, watch.refused);
   answerInOrder(app);
+  closeUnread(app.server, { areOthersWaiting: areStreamsWaiting });
   const { outage } = core.events;
   answerInTime(app, {
     cause: () => (outage.since() === undefined ? undefined : new LogUnavailable('The event log does not answer')),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyPluginAsync } from 'fastify';
+import { isCheckOld } from '../auth/access.ts';
 import type { FindFeed } from '../auth/calendar-feeds.ts';
 import { busyBooking, namedBooking, uidOf } from '../contract/calendar-event.ts';
 import { CALENDAR_END, type CalendarEvent, calendarBegin, eventText } from '../contract/icalendar.ts';
@@ -12,8 +13,10 @@ import { createTurns } from '../runtime/turns.ts';
 import { sendTagged } from './entity-tags.ts';
 import { sendError } from './errors.ts';
 
-/** Concurrent feeds per account. Further ones wait, so that one account cannot slow down the others. */
-const AT_ONCE = 2;
+/** Concurrent answers with one feed. Further ones wait: a client that reads slowly holds up no other feed. */
+const PER_FEED = 2;
+/** The same with all feeds of an account, so that one account cannot slow down the others. */
+const PER_ACCOUNT = 8;
 /** The largest feed that is made in memory, and so has an entity tag: about 10,000 events. */
 const MAX_TAGGED = 4 * 1024 * 1024;
 
@@ -32,15 +35,20 @@ type Deps = {
 export const calendarFeedRoute =
   (deps: Deps): FastifyPluginAsync =>
   async (app) => {
-    const turns = createTurns(AT_ONCE);
+    const ofFeed = createTurns(PER_FEED);
+    const ofAccount = createTurns(PER_ACCOUNT);
     await registerCompression(app);
 
     app.get<{ Params: { file: string } }>('/calendar/:file', async (request, reply) => {
-      const [secret, extension] = request.params.file.split(/(?=\.ics$)/);
-      const feed = extension === undefined ? undefined : await deps.findFeed(secret ?? '');
+      const [secret = '', extension] = request.params.file.split(/(?=\.ics$)/);
+      const checkedAt = performance.now();
+      const feed = extension === undefined ? undefined : await deps.findFeed(secret);
       if (feed === undefined) return sendError(reply, 'ResourceNotFound', NO_FEED);
       // The connection has closed, so nothing need be read.
-      if ((await turns.take(accountKey(feed.account), reply.raw)) === undefined) return reply.hijack();
+      if ((await ofFeed.take(feed.feedId, reply.raw)) === undefined) return reply.hijack();
+      if ((await ofAccount.take(accountKey(feed.account), reply.raw)) === undefined) return reply.hijack();
+      if (isCheckOld(checkedAt) && (await deps.findFeed(secret)) === undefined)
+        return sendError(reply, 'ResourceNotFound', NO_FEED);
       const chunks = chunksOf(feed, deps);
       const hash = createHash('sha256');
       const parts: Buffer[] = [];

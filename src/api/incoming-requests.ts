@@ -1,18 +1,32 @@
+import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { textProblem, UnusableText } from '../domain/unicode.ts';
 
 /** What happens to every request before its handler. Call these before routes are added, and {@link answerInOrder} before other hooks. */
 
+/** Requests that may wait on a connection for the answers to earlier ones. The last of them ends it, and further ones are not answered. */
+const MOST_PIPELINED = 16;
+
 /**
  * Starts a pipelined request only after the earlier responses on its connection have been written. A client that reads no responses
- * thus occupies one handler at most.
+ * thus occupies one handler at most, and a connection ends soon, also if the network takes all of its responses.
  */
 export function answerInOrder(app: FastifyInstance): void {
-  app.addHook('onRequest', (_request, { raw }, done) => {
+  const waiting = new WeakMap<Socket, number>();
+  app.addHook('onRequest', (request, reply, done) => {
+    const { raw } = reply;
+    if (raw.socket !== null) return done();
+    const { socket } = request.raw;
+    const count = (waiting.get(socket) ?? 0) + 1;
+    if (count > MOST_PIPELINED) return;
+    waiting.set(socket, count);
+    if (count === MOST_PIPELINED) reply.header('connection', 'close');
     // Node assigns the socket to the responses of a connection in turn, and never if the connection closes first.
-    if (raw.socket === null) raw.once('socket', () => done());
-    else done();
+    raw.once('socket', () => {
+      waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
+      done();
+    });
   });
 }
 

@@ -1,8 +1,19 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { createTurns } from './turns.ts';
 
 /** Bytes per write: enough to keep the number of writes low, few enough to keep memory flat. */
 export const CHUNK = 32 * 1024;
+
+/**
+ * Streamed answers at once, of all accounts, each with its rows in memory and some with the state of a compression. Further ones wait, and those
+ * that are not read are then closed sooner.
+ */
+const AT_ONCE = 64;
+const turns = createTurns(AT_ONCE);
+const ALL = '';
+
+export const areStreamsWaiting = (): boolean => turns.areWaiting(ALL);
 
 /**
  * Streams an answer, with a few chunks in memory however many there are. The next one is made when the client has taken the ones before. A
@@ -16,6 +27,10 @@ export async function sendChunks(
   chunks: AsyncGenerator<Buffer>,
   head: () => void,
 ): Promise<FastifyReply> {
+  if ((await turns.take(ALL, reply.raw)) === undefined) {
+    await chunks.return(undefined);
+    return reply.hijack();
+  }
   const first = await chunks.next();
   const second = first.done ? first : await chunks.next();
   head();

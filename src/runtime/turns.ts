@@ -11,6 +11,8 @@ export type Turns = {
    * @returns undefined if the response ended before its turn came
    */
   take(key: string, answer: Writable): Promise<EndTurn | undefined>;
+  /** Whether responses wait for a turn. */
+  areWaiting(key: string): boolean;
 };
 
 /** @param limit the number of concurrent responses per key */
@@ -37,5 +39,6 @@ export function createTurns(limit: number): Turns {
       if (queue.size <= limit) entry.begin();
       return promise;
     },
+    areWaiting: (key) => (queues.get(key)?.size ?? 0) > limit,
   };
 }

@@ -187,3 +187,13 @@ test('the connection of a response that is not read for 35 s is closed', async (
   await eventually(async () => expect([lists.open, await connections()]).toEqual([0, 0]));
   expect(lists.begun).toBe(1);
 });
+
+test('a connection that pipelines many requests is closed after sixteen more answers, also if its client reads none', async () => {
+  const connections = promisify(service.app.server.getConnections.bind(service.app.server));
+  const asked = await ask(150, other);
+  await eventually(async () => expect(await connections()).toBe(0));
+  let text = '';
+  for await (const chunk of asked.resume()) text += chunk;
+  expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(17);
+  expect(text.match(/connection: close/gi)).toHaveLength(1);
+});
