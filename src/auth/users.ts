@@ -337,11 +337,14 @@ function lookups(users: Documents<UserDocument>) {
       return members.sort((a, b) => (a.email < b.email ? -1 : 1));
     },
 
-    /** Takes equally long for an unknown e-mail and a wrong password. */
-    async verifyPassword(email: string, password: string): Promise<User | undefined> {
+    /**
+     * Takes equally long for an unknown e-mail and a wrong password.
+     * @param from the address that the password came from
+     */
+    async verifyPassword(email: string, password: string, from?: string): Promise<User | undefined> {
       const user = await find(email);
       if (!hasLength(password, { ...PASSWORD, min: 0 })) return undefined;
-      const right = await isPassword(password, user?.passwordHash);
+      const right = await isPassword(password, user?.passwordHash, from);
       return right && user !== undefined ? withoutHash(user) : undefined;
     },
   };

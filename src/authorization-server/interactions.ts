@@ -100,7 +100,8 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
       reply.header('retry-after', Math.ceil(wait / 1_000));
       return refuse(429, `Too many wrong passwords. ${tryAgainIn(wait)}`);
     }
-    const user = await deps.users.verifyPassword(email, formFields(request).get('password') ?? '');
+    const password = formFields(request).get('password') ?? '';
+    const user = await deps.users.verifyPassword(email, password, request.ip);
     if (user === undefined) return refuse(422, 'Wrong e-mail or password.');
     await deps.attempts.succeeded(email, request.ip);
     request.sender = { credential: { kind: 'user', id: user.id } };

@@ -1,6 +1,7 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
+import { networkOf } from '../auth/networks.ts';
 import { copyHeaders } from '../runtime/copy-headers.ts';
 import { isLoopbackHost } from '../runtime/loopback.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
@@ -11,7 +12,7 @@ import { PATHS } from './paths.ts';
 import { answerPreflights, protectedResourceRoutes } from './protected-resources.ts';
 import { requestContext, runAsRequest } from './request-context.ts';
 import type { RewriteRequest } from './request-rewriting.ts';
-import { networkOf, type SignInLimits } from './sign-in-attempts.ts';
+import type { SignInLimits } from './sign-in-attempts.ts';
 import { sendUnavailable } from './unavailable.ts';
 
 export type Limits = SignInLimits & {

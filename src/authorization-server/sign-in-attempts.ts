@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { networkOf } from '../auth/networks.ts';
 import { normalisedEmail } from '../domain/email-address.ts';
 import type { AttemptCounts } from './attempt-counts.ts';
 
@@ -47,23 +47,4 @@ export function createSignInAttempts(deps: {
       await Promise.all([counts.forget(ofEmail), counts.takeBack(ofNetwork)]);
     },
   };
-}
-
-/** An IPv4 address, or the /64 prefix of an IPv6 address: a subscriber gets a whole /64. */
-export function networkOf(address: string): string {
-  const [plain = ''] = address.split('%');
-  if (!isIPv6(plain)) return plain;
-  // The URL parser writes every form of an address in the same way, an embedded IPv4 address included.
-  const [head = '', tail] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::');
-  const [before, after] = [head, tail ?? ''].map((part) => (part === '' ? [] : part.split(':')));
-  const groups = [
-    ...(before ?? []),
-    ...Array(8 - (before?.length ?? 0) - (after?.length ?? 0)).fill('0'),
-    ...(after ?? []),
-  ];
-  if (groups.slice(0, 6).join(':') === '0:0:0:0:0:ffff') {
-    const [high = 0, low = 0] = groups.slice(6).map((group) => Number.parseInt(group, 16));
-    return [high >> 8, high & 255, low >> 8, low & 255].join('.');
-  }
-  return groups.slice(0, 4).join(':');
 }

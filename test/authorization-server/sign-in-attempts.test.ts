@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openAttemptCounts } from '../../src/authorization-server/attempt-counts.ts';
-import { createSignInAttempts, networkOf } from '../../src/authorization-server/sign-in-attempts.ts';
+import { createSignInAttempts } from '../../src/authorization-server/sign-in-attempts.ts';
 import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 
@@ -100,17 +100,4 @@ describe.each(documentEngines)('sign-in attempts on %s', (_name, createDatabase)
     expect(stored).not.toMatch(/ada@|@example|192\.0/);
     expect(stored).toMatch(/"count":1/);
   });
-});
-
-test.each([
-  ['192.0.2.1', '192.0.2.1'],
-  ['::ffff:192.0.2.1', '192.0.2.1'],
-  ['::ffff:c000:201', '192.0.2.1'],
-  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
-  ['2001:0DB8:0001:0002::9', '2001:db8:1:2'],
-  ['2001:db8::1', '2001:db8:0:0'],
-  ['fe80::1%eth0', 'fe80:0:0:0'],
-  ['::1', '0:0:0:0'],
-])('the network of %s is %s', (address, network) => {
-  expect(networkOf(address)).toBe(network);
 });

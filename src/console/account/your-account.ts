@@ -65,7 +65,7 @@ export function yourAccountPages(
   ): Promise<Problems | undefined> {
     const waitMs = await signInAttempts.begin(user.email, clientAddress);
     if (waitMs > 0) return { [name]: `Too many wrong passwords. ${tryAgainIn(waitMs)}` };
-    if ((await users.verifyPassword(user.email, form.password(name))) === undefined)
+    if ((await users.verifyPassword(user.email, form.password(name), clientAddress)) === undefined)
       return { [name]: 'This is not your password.' };
     await signInAttempts.succeeded(user.email, clientAddress);
     return undefined;
