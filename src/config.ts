@@ -148,9 +148,9 @@ export function readConfig(env: Environment): Config {
     clientsPerAccount: quota(value, 'CLIENTS_PER_ACCOUNT') ?? 50,
     spacesPerCommunity: quota(value, 'SPACES_PER_COMMUNITY') ?? 200,
     accountPerDay: {
-      events: count(value, 'ACCOUNT_EVENTS_PER_DAY', 'a whole number, 1 to 1000000000', 1_000_000_000) ?? 200_000,
+      events: count(value, 'ACCOUNT_EVENTS_PER_DAY', 'a whole number, 1 to 1000000000', 1_000_000_000) ?? 500_000,
       bytes:
-        count(value, 'ACCOUNT_BYTES_PER_DAY', 'a whole number, 1 to 1000000000000', 1_000_000_000_000) ?? 200_000_000,
+        count(value, 'ACCOUNT_BYTES_PER_DAY', 'a whole number, 1 to 1000000000000', 1_000_000_000_000) ?? 250_000_000,
     },
     consoleWritesPerMinute: quota(value, 'CONSOLE_WRITES_PER_MINUTE') ?? 120,
     testDeliveryIntervalMs: duration(value, 'TEST_DELIVERY_INTERVAL', 'PT1H') ?? 1_000,

@@ -39,7 +39,7 @@ test('without variables, every setting has its default', () => {
     webhooksAllowPrivate: false,
     webhooksPerAccount: 100,
     registrationsPerHour: 120,
-    accountPerDay: { events: 200_000, bytes: 200_000_000 },
+    accountPerDay: { events: 500_000, bytes: 250_000_000 },
     apiKeysPerAccount: 100,
     clientsPerAccount: 50,
     spacesPerCommunity: 200,
