@@ -46,7 +46,9 @@ export function importCommand(closure: Command): void {
           'lines',
         );
         if (isDryRun && !isRefusal(imported)) tell(command, 'Nothing was added: this was a dry run.');
-        return answer(imported, (json) => ({ json }));
+        return answer(imported, ({ lines, added, ...others }) => ({
+          json: isDryRun ? { lines, wouldAdd: added, ...others } : { lines, added, ...others },
+        }));
       }),
     );
 }

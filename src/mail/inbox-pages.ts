@@ -32,8 +32,12 @@ export function inboxPages(app: FastifyInstance, inbox: Pick<MailInbox, 'list' |
 }
 
 /** Headers that proxies add, and browsers do not. */
-const OF_PROXY =
-  /^(?:(?:x-)?forwarded|via|x-(?:original|real|client|cluster|remote|envoy|proxy|arr|amzn|azure|request|host|scheme|url)|true-client|cf|cdn|fastly|fly)(?:-|$)/;
+const OF_PROXY = new RegExp(
+  `^(?:${[
+    '(?:x-)?forwarded|via|true-client|cf|cdn|fastly|fly',
+    'x-(?:original|real|client|cluster|remote|envoy|proxy|arr|amzn|azure|request|host|scheme|url)',
+  ].join('|')})(?:-|$)`,
+);
 
 /** A proxy that adds no header sends HTTP/1.0 unless it is told otherwise (nginx), as no browser does. */
 function isLocal({ headers, raw }: FastifyRequest): boolean {

@@ -28,7 +28,7 @@ export const totalOf = (counts: Iterable<BookingCounts>): BookingCounts =>
     NO_BOOKINGS,
   );
 
-/** How many days a space is open, and how many of these have bookings. */
+/** How many days a space is open, and how many of these have bookings that are approved or completed. */
 export type OpenDays = { readonly space: Space; readonly open: number; readonly booked: number };
 
 /** A closed time or own event on one of its days, and the spaces that it closes then. */
@@ -128,7 +128,8 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
             own.filter((closure) => concerns(closure, { spaceId, date })),
           ),
         );
-        result.push({ space, open: open.length, booked: open.filter(([, counts]) => counts.has(spaceId)).length });
+        const booked = open.filter(([, counts]) => (counts.get(spaceId)?.booked ?? 0) > 0);
+        result.push({ space, open: open.length, booked: booked.length });
       }
       return result;
     },

@@ -70,7 +70,7 @@ test('lines become own events, the others are listed with the reason, and the sa
     { line: 13, reason: expect.stringContaining('more cells than the first line') },
   ];
   const before = await events();
-  expect(await importFile('--dry-run')).toEqual({ lines: 13, added: 2, addedBefore: 0, skipped });
+  expect(await importFile('--dry-run')).toEqual({ lines: 13, wouldAdd: 2, addedBefore: 0, skipped });
   expect(await events()).toBe(before);
   expect(await importFile()).toEqual({ lines: 13, added: 2, addedBefore: 0, skipped });
   const listed = await json('closure', 'list', '--community', String(community.id));
@@ -178,7 +178,7 @@ test('a line whose hours the clocks skip is listed, and keeps no other line from
   const date = skippedHour();
   write(`date,start,end,space,title\n${date},2,3,${hall},Watch\n${date},1,4,${hall},Vigil\n`);
   const skipped = [{ line: 2, reason: `02:00–03:00 on ${date} does not exist: the clocks skip it.` }];
-  expect(await importFile('--dry-run')).toEqual({ lines: 2, added: 1, addedBefore: 0, skipped });
+  expect(await importFile('--dry-run')).toEqual({ lines: 2, wouldAdd: 1, addedBefore: 0, skipped });
   expect(await importFile()).toEqual({ lines: 2, added: 1, addedBefore: 0, skipped });
   expect(await importFile()).toEqual({ lines: 2, added: 0, addedBefore: 1, skipped });
 });

@@ -60,7 +60,7 @@ const PRINTS: { readonly [command: string]: string } = {
   'closure add': 'closureId days skipped.spaceId skipped.date skipped.reason bookings',
   'closure list': 'id kind from to weekdays? hours spaceIds title? closedDays leftOut.spaceId? leftOut.date? state',
   'closure end': 'closureId days',
-  'closure import': 'lines added addedBefore skipped.line skipped.reason',
+  'closure import': 'lines added? wouldAdd? addedBefore skipped.line skipped.reason',
   'brand add': 'id name',
   'brand contact': 'id contact?',
   'brand list': 'id name',

@@ -21,6 +21,7 @@ test('purposes never change, or stored values could no longer be opened', () => 
     'oauth-forms',
     'sign-in-attempts',
     'oauth-stored-tokens',
+    'oauth-refresh-successors',
     'console forms',
     'console sessions',
     'links',

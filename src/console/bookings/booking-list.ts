@@ -104,7 +104,7 @@ ${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`;
   }
 
   function csvFile(visit: Visit, filter: ListFilter): Answer {
-    const { account, now, accountZone, settings } = visit;
+    const { account, now, accountZone } = visit;
     const { when, typed } = filter;
     const whole = wholeListOf(visit, filter);
     const days = [typed.from && `from-${typed.from}`, typed.to && `to-${typed.to}`].filter(Boolean);
@@ -127,7 +127,6 @@ ${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`;
         })),
       ],
       rowName: 'booking',
-      currency: settings.currency,
     });
   }
 }

@@ -77,13 +77,12 @@ ${list}${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`
     };
   }
 
-  function csvFile({ account, settings }: Visit, { month, by }: ChargesFilter): Answer {
+  function csvFile({ account }: Visit, { month, by }: ChargesFilter): Answer {
     const name = `${account.kind === 'Community' ? 'earnings' : 'charges'}-${month}${by === 'event' ? '' : '-by-approval'}`;
-    const { currency } = settings;
     const { ofEvents, made } = queries.monthCharges;
     if (by === 'event')
       return csvOf<BookingDocument>({
-        ...{ name, currency, rowName: 'booking', pages: ofEvents.pages(account, month) },
+        ...{ name, rowName: 'booking', pages: ofEvents.pages(account, month) },
         columns: [
           ...bookingCsv<BookingDocument>(account, (booking) => booking),
           { label: 'Status', cell: stateOf },
@@ -96,7 +95,7 @@ ${list}${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`
         ],
       });
     return csvOf<Made>({
-      ...{ name, currency, rowName: 'line', pages: made.pages(account, month) },
+      ...{ name, rowName: 'line', pages: made.pages(account, month) },
       columns: [
         ...bookingCsv<Made>(account, ({ booking }) => booking),
         { label: 'Made', cell: ({ kind }) => (kind === 'charge' ? 'Charged' : 'Refunded') },

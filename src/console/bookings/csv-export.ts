@@ -21,14 +21,12 @@ type CsvList<T> = {
   readonly columns: readonly CsvColumn<T>[];
   /** What the rows are called, for the second cell of the totals. */
   readonly rowName: string;
-  /** The currency of the totals of no rows. */
-  readonly currency: string;
 };
 
-/** A list as a file with a line for each row, and the totals at its end: a line for each currency in which amounts are added up. */
+/** A list as a file with a line for each row, and the totals at its end, if it has rows: a line for each currency of amounts that are added up. */
 export const csvOf = <T>(list: CsvList<T>): Download => ({ download: { name: list.name, text: textOf(list) } });
 
-async function* textOf<T>({ pages, columns, rowName, currency }: CsvList<T>): AsyncGenerator<string> {
+async function* textOf<T>({ pages, columns, rowName }: CsvList<T>): AsyncGenerator<string> {
   const currencyColumn = columns.find(({ isCurrency }) => isCurrency);
   const totals = new Map<Cell, { rows: number; readonly cents: Map<CsvColumn<T>, number> }>();
   const totalOf = (of: Cell) => totals.getOrInsertComputed(of, () => ({ rows: 0, cents: new Map() }));
@@ -42,7 +40,6 @@ async function* textOf<T>({ pages, columns, rowName, currency }: CsvList<T>): As
     }
     yield page.map((row) => csvLine(columns.map(({ cell }) => cell(row)))).join('');
   }
-  if (totals.size === 0) totalOf(currencyColumn && currency);
   for (const [of, { rows, cents }] of totals)
     yield csvLine([
       ...['Total', counted(rows, rowName)],

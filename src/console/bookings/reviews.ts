@@ -107,7 +107,7 @@ function summary(byRating: ReadonlyMap<number, number>): Html | undefined {
   if (count === 0) return undefined;
   const average = RATINGS.reduce((sum, rating) => sum + rating * of(rating), 0) / count;
   return html`<section class="card review-summary"><p class="figure">${average.toFixed(1)}</p>
-<div><p>${stars(Math.round(average))}</p><p class="muted">${counted(count, 'review')}</p></div>
+<div><p>${stars(average)}</p><p class="muted">${counted(count, 'review')}</p></div>
 <dl class="facts">${RATINGS.map((rating) => html`<dt>${counted(rating, 'star')}</dt><dd>${of(rating)}</dd>`)}</dl></section>`;
 }
 

@@ -4,11 +4,13 @@ import { RATING } from '../../domain/limits.ts';
 import { counted, dayIn } from '../../html/formats.ts';
 import { type Html, html, named, written } from '../../html/html.ts';
 
-/** A rating as stars, with a text alternative. */
+/** A rating, or an average to halves, as stars with a text alternative. */
 export const stars = (rating: number): Html => {
-  const label = `${rating} out of ${RATING.max} stars`;
-  const off = html`<span class="off">${'☆'.repeat(RATING.max - rating)}</span>`;
-  return html`<span class="stars" role="img" aria-label="${label}">${'★'.repeat(rating)}${off}</span>`;
+  const halves = Math.round(2 * rating);
+  const drawn = '★'.repeat(Math.floor(halves / 2)) + (halves % 2 === 1 ? '½' : '');
+  const label = `${Number(rating.toFixed(1))} out of ${RATING.max} stars`;
+  const off = html`<span class="off">${'☆'.repeat(Math.floor(RATING.max - halves / 2))}</span>`;
+  return html`<span class="stars" role="img" aria-label="${label}">${drawn}${off}</span>`;
 };
 
 /** `★ 4.6 (23 reviews)` */
