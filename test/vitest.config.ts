@@ -40,6 +40,7 @@ const UNIT = [
   'test/docs.test.ts',
   'test/mail/{kinds,layout,outcome,recipients,reminders}.test.ts',
   'test/runtime/{serial-queue,turns}.test.ts',
+  'test/tools-report.test.ts',
   'test/webhooks/{breaker,due-deliveries,permits,schedule,signature}.test.ts',
 ];
 
