@@ -14,6 +14,7 @@ import {
   type MailState,
   mailCollection,
   newRecord,
+  reopened,
   restarted,
 } from './mail-record.ts';
 import type { NewMail } from './new-mail.ts';
@@ -111,6 +112,13 @@ export class MailQueue {
     const postpone: Change = (record) =>
       record.state === 'Pending' ? { ...record, due: toTimestamp(this.#clock() + delayMs), delayMs } : undefined;
     await this.#change(stored.key, postpone, stored);
+  }
+
+  /** Makes a mail that has failed pending again, with its tries. */
+  async reopen(mailId: string, delayMs: number): Promise<void> {
+    await this.#change(mailId, (record) =>
+      record.state === 'Failed' ? reopened(record, delayMs, this.#clock()) : undefined,
+    );
   }
 
   /** Makes mails due now that are due further ahead than their delay allows: a wrong clock, here or in another process, stored them. */

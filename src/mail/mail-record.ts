@@ -102,7 +102,8 @@ const endedAt = (now: number) => ({ due: toTimestamp(now), expiresAt: toTimestam
 /** A mail after an attempt. That it was sent always counts; a failure changes the state only of a mail that is still pending. */
 export function afterAttempt(record: MailRecord, attempt: MailAttempt, outcome: Outcome, now: number): MailRecord {
   const attempts = [...record.attempts, attempt].slice(-MAX_ATTEMPTS);
-  const attempted = { ...record, attempts, tries: record.tries + 1 };
+  const isTry = outcome.state !== 'Pending' || outcome.isTry;
+  const attempted = { ...record, attempts, tries: record.tries + (isTry ? 1 : 0) };
   if (outcome.state === 'Sent') {
     const { reason: _, ...sent } = attempted;
     return { ...sent, ...endedAt(now), state: 'Sent' };
@@ -110,6 +111,13 @@ export function afterAttempt(record: MailRecord, attempt: MailAttempt, outcome: 
   if (record.state !== 'Pending') return attempted;
   if (outcome.state === 'Failed') return ended(attempted, outcome, now);
   return { ...attempted, due: toTimestamp(now + outcome.delay), delayMs: outcome.delay };
+}
+
+/** A mail that has failed and is to wait after all. */
+export function reopened(record: MailRecord, delayMs: number, now: number): MailRecord {
+  const { reason: _, ...rest } = record;
+  const expiresAt = toTimestamp(now + MAX_AGE_MS + RETENTION_MS);
+  return { ...rest, state: 'Pending', due: toTimestamp(now + delayMs), delayMs, expiresAt };
 }
 
 /** A mail with a day and a full schedule ahead of it, from any state. */

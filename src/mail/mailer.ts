@@ -10,9 +10,11 @@ import { isUnavailable } from '../runtime/unavailable.ts';
 import type { MailQueue } from './mail-queue.ts';
 import { dateOf, type MailAttempt, type MailRecord, messageIdOf, TOO_OLD } from './mail-record.ts';
 import type { Compose, Message } from './new-mail.ts';
-import { outcomeOf, pauseAfter, type SendResult } from './outcome.ts';
+import { type Judged, outcomeOf, pauseAfter, type SendResult } from './outcome.ts';
+import { isRefusing, judge, NO_REFUSALS } from './refusals.ts';
 import type { MailSender } from './sender.ts';
 import type { ServerState } from './server-state.ts';
+import { REFUSES_SOME } from './smtp-cause.ts';
 
 type Mail = Stored<MailRecord>;
 
@@ -67,12 +69,16 @@ export function createMailer(deps: MailerDeps) {
   /** Whether the store may hold a due mail that was not read. */
   let isUnread = true;
   let isReading = false;
-  /** Pauses in a row, each because of an attempt that did not reach the server. */
+  /** Attempts in a row that have shown that the server takes no mail. */
   let failures = 0;
-  /** Why the server took no mail in the last attempt. */
-  let cause: string | undefined;
-  /** Monotonic, in milliseconds. */
+  /** When the last of them showed it. Monotonic, in milliseconds, here and below. */
+  let failedAt = 0;
   let pausedUntil = 0;
+  /** How long the last of them pauses all mail. */
+  let pauseMs = 0;
+  /** Why the server does not take all mail. */
+  let cause: string | undefined;
+  let refusals = NO_REFUSALS;
   let polling: Promise<unknown> | undefined;
 
   const mayStart = (): boolean =>
@@ -140,12 +146,17 @@ export function createMailer(deps: MailerDeps) {
     }
     if (stopping.signal.aborted || !deps.isActive()) return;
     const at = toTimestamp(clock());
+    const startedAt = performance.now();
     const result = await send(document, message);
     faultPoint('mail sent, not recorded');
     // What the server did is unknown. The mail stays due, and the next process repeats it.
     if (breaking.signal.aborted && result.outcome !== 'accepted') return;
-    await record(mail, { at, ...defined({ code: result.code }), response: result.response }, result);
-    await pauseOrResume(result);
+    const { judged, reopened, ...rest } = judge(refusals, { ...document, to: message.to }, result, clock());
+    refusals = rest.refusals;
+    pauseOrResume(judged, startedAt);
+    await record(mail, { at, ...defined({ code: result.code }), response: result.response }, judged);
+    await Promise.all(reopened.map((mailId) => queue.reopen(mailId, pauseMs)));
+    await note(judged);
   }
 
   /** @returns undefined if the message cannot be made now */
@@ -170,8 +181,8 @@ export function createMailer(deps: MailerDeps) {
   }
 
   /** Stores the outcome, however long that takes: the mail must not be sent again. */
-  async function record(mail: Mail, attempted: MailAttempt, result: SendResult): Promise<void> {
-    const outcome = outcomeOf(mail.document, result, { now: clock(), random: Math.random() });
+  async function record(mail: Mail, attempted: MailAttempt, result: Judged): Promise<void> {
+    const outcome = outcomeOf(mail.document, result, { now: clock(), random: Math.random(), pause: pauseMs });
     deps.onOutcome(result.outcome === 'refused' && outcome.state === 'Pending' ? 'deferred' : result.outcome);
     for (;;) {
       try {
@@ -187,22 +198,34 @@ export function createMailer(deps: MailerDeps) {
     }
   }
 
-  /** Pauses while the server takes no mail, and notes that for other processes. */
-  async function pauseOrResume(result: SendResult): Promise<void> {
-    if (result.outcome === 'unreachable') {
-      // Attempts that were in flight when the pause began tell nothing new.
-      if (performance.now() < pausedUntil) return;
-      failures += 1;
-      pausedUntil = performance.now() + pause(failures);
-      if (result.cause !== cause) {
-        cause = result.cause;
-        const { response: problem, code } = result;
-        logger.warn({ cause, problem, code }, 'The mail server takes no mail; retrying');
-      }
-      return server.isDown(result.cause);
+  /** Pauses while the server takes no mail. */
+  function pauseOrResume({ outcome }: Judged, startedAt: number): void {
+    if (outcome !== 'unreachable' && outcome !== 'held') {
+      failures = 0;
+      return;
     }
-    if (failures === 0) return;
-    failures = 0;
+    // Attempts that were in flight when the last one failed tell nothing new.
+    if (startedAt < failedAt) return;
+    failures += 1;
+    failedAt = performance.now();
+    pauseMs = pause(failures);
+    // The first refusal may be about its mail alone, which the next mail shows at once.
+    if (outcome !== 'held' || failures > 1) pausedUntil = failedAt + pauseMs;
+  }
+
+  /** Notes for operators and other processes why the server does not take all mail. */
+  async function note(judged: Judged): Promise<void> {
+    const isAway = judged.outcome === 'unreachable' || judged.outcome === 'held';
+    const because = isAway ? judged.cause : isRefusing(refusals, clock()) ? REFUSES_SOME : undefined;
+    if (because !== undefined) {
+      if (because !== cause) {
+        const { response: problem, code } = judged;
+        logger.warn({ cause: because, problem, code }, 'The mail server does not take all mail; retrying');
+      }
+      cause = because;
+      return server.isDown(because);
+    }
+    if (cause === undefined) return;
     cause = undefined;
     logger.info('The mail server takes mail again');
     await server.isUp();
@@ -216,7 +239,8 @@ export function createMailer(deps: MailerDeps) {
   return {
     async start(): Promise<void> {
       await queue.correctDue();
-      if ((await server.outage()) !== undefined) failures = 1;
+      // The next attempt shows why.
+      if ((await server.outage()) !== undefined) [failures, cause] = [1, ''];
       next();
       polling = inRounds(pollIntervalMs, stopping.signal, poll);
     },

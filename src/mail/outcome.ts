@@ -9,11 +9,17 @@ export type SendResult = { readonly code?: number; readonly response: string } &
   | { readonly outcome: 'unreachable'; readonly cause: string }
 );
 
+/** The same, once it is known whether the server refused one mail or the service (`refusals.ts`). */
+export type Judged =
+  | SendResult
+  /** The server answered one mail, and refuses the service. */
+  | { readonly outcome: 'held'; readonly cause: string; readonly response: string; readonly code?: number };
+
 /** The effect of an attempt on its mail. */
 export type Outcome =
   | { readonly state: 'Sent' }
-  /** `delay`: milliseconds from now. */
-  | { readonly state: 'Pending'; readonly delay: number }
+  /** `delay`: milliseconds from now. `isTry`: whether it uses up a try of the schedule. */
+  | { readonly state: 'Pending'; readonly delay: number; readonly isTry: boolean }
   | { readonly state: 'Failed'; readonly reason: string };
 
 /** The last try comes so long before the mail is too old. */
@@ -21,26 +27,28 @@ const LAST_TRY_BEFORE_MS = 60_000;
 
 /**
  * Decides the next state of a mail: it is tried again on the schedule of deliveries (`webhooks/schedule.ts`), the last time a minute
- * before it is too old, unless the server has refused it for good.
+ * before it is too old, unless the server has refused it for good. While the server refuses the service, it waits as long as all mail does.
  * @param mail before the try
+ * @param moment.pause how long all mail waits now if it does, in milliseconds
  * @param moment.now milliseconds since the epoch
  * @param moment.random in [0, 1)
  */
 export function outcomeOf(
   { tries, notAfter }: { readonly tries: number; readonly notAfter: string },
-  result: SendResult,
-  { now, random }: { readonly now: number; readonly random: number },
+  result: Judged,
+  { now, random, pause }: { readonly now: number; readonly random: number; readonly pause: number },
 ): Outcome {
   if (result.outcome === 'accepted') return { state: 'Sent' };
   if (result.outcome === 'refused' && result.isFinal)
     return { state: 'Failed', reason: 'The mail server refused it for good.' };
   const untilLast = Date.parse(notAfter) - LAST_TRY_BEFORE_MS - now;
   if (untilLast <= 0) return { state: 'Failed', reason: 'The mail server did not take it within a day.' };
-  const planned = delayBeforeNext(tries + 1, undefined, random) ?? Number.POSITIVE_INFINITY;
-  return { state: 'Pending', delay: Math.min(planned, untilLast) };
+  const isTry = result.outcome !== 'held';
+  const planned = isTry ? delayBeforeNext(tries + 1, undefined, random) : pause;
+  return { state: 'Pending', delay: Math.min(planned ?? Number.POSITIVE_INFINITY, untilLast), isTry };
 }
 
-/** How long nothing is sent after so many attempts in a row that did not reach the server: the early steps of the schedule. */
+/** How long nothing is sent after so many attempts in a row that have shown that the server takes no mail: the early steps of the schedule. */
 const PAUSES_MS: readonly number[] = [5_000, 30_000, 120_000];
 
 /** @param failures at least 1 @returns milliseconds */

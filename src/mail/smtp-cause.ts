@@ -16,7 +16,8 @@ const NOT_TRUSTED = 'its certificate is not trusted';
 const NO_TLS_ON_PORT = 'it speaks no TLS from the start on this port: smtp:// uses STARTTLS';
 const NO_ANSWER = 'it does not answer';
 const NOT_REACHED = 'it cannot be reached';
-const REFUSES_SERVICE = 'it refuses this service';
+export const REFUSES_SERVICE = 'it refuses this service';
+export const REFUSES_SOME = 'it refuses this service for some recipients';
 
 /** By the code of nodemailer, Node or OpenSSL. */
 const BY_CODE: Readonly<Record<string, string>> = {
@@ -39,7 +40,9 @@ const BY_CODE: Readonly<Record<string, string>> = {
 };
 
 /** Every cause, for the guide of operators. */
-export const CAUSES: readonly string[] = [...new Set([...Object.values(BY_CODE), NOT_REACHED, REFUSES_SERVICE])];
+export const CAUSES: readonly string[] = [
+  ...new Set([...Object.values(BY_CODE), NOT_REACHED, REFUSES_SERVICE, REFUSES_SOME]),
+];
 
 /** Why the server takes no mail, in words of this service: everyone can read them in `/readyz`, so they quote no server. */
 export function causeOf({ code, originalCode, responseCode }: SmtpFailure): string {

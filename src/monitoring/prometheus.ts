@@ -29,7 +29,7 @@ const VALUES = {
     ...['2xx', '3xx', '4xx', '5xx'],
     ...['Timeout', 'Dns', 'Refused', 'Tls', 'Forbidden', 'Connection', 'Protocol'],
   ],
-  mail: ['accepted', 'deferred', 'refused', 'unreachable', 'expired', 'skipped'],
+  mail: ['accepted', 'deferred', 'refused', 'unreachable', 'held', 'expired', 'skipped'],
   signIn: ['success', 'wrong_password', 'too_many_attempts', 'forged_form', 'expired', 'failed'],
   refusedCredential: ['missing', 'api_key', 'access_token', 'client', 'session'],
 } as const satisfies { readonly [label: string]: readonly string[] };

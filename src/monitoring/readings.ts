@@ -1,4 +1,5 @@
 import type { CheckReadiness } from '../api/health.ts';
+import { CAUSES } from '../mail/mail.ts';
 import type { ReadModelsStatus } from '../read-models/status.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { within } from '../runtime/within.ts';
@@ -100,6 +101,15 @@ export function createReadings(deps: {
       'How long the mail server has taken no mail; 0 if it does.',
       ofStore(async () => ageOf(await facts.mailServerAwaySince())),
     ),
+    {
+      name: 'venue_mail_server_problem',
+      help: 'Whether this is why the mail server does not take all mail.',
+      label: 'cause',
+      read: ofStore(async () => {
+        const because = await facts.mailServerAwayBecause();
+        return new Map(CAUSES.map((cause) => [cause, Number(cause === because)]));
+      }),
+    },
     gauge(
       'venue_mail_parked_events',
       'Events that no mail was made of, until an operator replays them.',

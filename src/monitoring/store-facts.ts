@@ -10,7 +10,10 @@ export type StoreFacts = ReturnType<typeof createStoreFacts>;
 export const createStoreFacts = (deps: {
   readonly documents: Pick<DocumentStore, 'open'>;
   readonly webhooks: Pick<Webhooks, 'oldestPendingDelivery' | 'countOpenBreakers'>;
-  readonly mail: Pick<Mail, 'oldestPending' | 'countPending' | 'senders' | 'awaySince' | 'countFailedEvents'>;
+  readonly mail: Pick<
+    Mail,
+    'oldestPending' | 'countPending' | 'senders' | 'awaySince' | 'awayBecause' | 'countFailedEvents'
+  >;
   readonly audit: Pick<Audit, 'sealedUpTo'>;
 }) => ({
   oldestPendingDelivery: deps.webhooks.oldestPendingDelivery,
@@ -19,6 +22,7 @@ export const createStoreFacts = (deps: {
   pendingMails: deps.mail.countPending,
   mailSenders: deps.mail.senders,
   mailServerAwaySince: deps.mail.awaySince,
+  mailServerAwayBecause: deps.mail.awayBecause,
   eventsWithoutMails: deps.mail.countFailedEvents,
   lastBackup: () => lastBackup(deps.documents),
   lastSeal: deps.audit.sealedUpTo,

@@ -54,7 +54,7 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
     const [first] = await due(1);
     expect((await due(2, [first?.key ?? ''])).map(({ document }) => document.cause)).toEqual(['b', 'c']);
     expect(await queue.oldest()).toMatchObject({ cause: 'a' });
-    await queue.complete(await one(), attempt, { state: 'Pending', delay: HOUR_MS });
+    await queue.complete(await one(), attempt, { state: 'Pending', delay: HOUR_MS, isTry: true });
     expect(await causes()).toEqual(['b', 'c', 'd']);
     // It still has waited longest.
     expect(await queue.oldest()).toMatchObject({ cause: 'a', tries: 1, attempts: [attempt] });
@@ -86,7 +86,7 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
     await queue.add(mail('a'));
     const stored = await one();
     await queue.end(stored, { state: 'Skipped', reason: 'Gone' });
-    await queue.complete(stored, attempt, { state: 'Pending', delay: 0 });
+    await queue.complete(stored, attempt, { state: 'Pending', delay: 0, isTry: true });
     expect(await queue.get(stored.key)).toMatchObject({ state: 'Skipped', reason: 'Gone', attempts: [attempt] });
     await queue.complete(stored, { ...attempt, code: 250 }, { state: 'Sent' });
     expect(await queue.get(stored.key)).toMatchObject({ state: 'Sent' });
@@ -96,7 +96,7 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
     const ahead = await MailQueue.open({ documents: store, clock: () => now + 10 * DAY_MS });
     await ahead.add(mail('a'));
     await queue.add(mail('b'));
-    await queue.complete(await one(), attempt, { state: 'Pending', delay: HOUR_MS });
+    await queue.complete(await one(), attempt, { state: 'Pending', delay: HOUR_MS, isTry: true });
     expect(await causes()).toEqual([]);
     await queue.correctDue();
     expect(await causes()).toEqual(['a']);

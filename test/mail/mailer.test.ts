@@ -302,6 +302,48 @@ test('while the server is away it is tried by one mail at a time, and a stop doe
   expect(messageIds().size).toBe(30);
 });
 
+test('while the server refuses the service at RCPT, every mail waits without a try, is probed one at a time, and arrives', async () => {
+  const pauses: number[] = [];
+  const pauseAfter = (failures: number) => {
+    pauses.push(failures);
+    return 100;
+  };
+  const outcomes: string[] = [];
+  const mail = await venue.send({ tuning: { pauseAfter }, onOutcome: (outcome) => outcomes.push(outcome) });
+  let refused = 0;
+  smtp.onRecipient = async () => {
+    refused += 1;
+    return { status: 554, text: '5.7.1 <unknown[10.0.0.1]>: Client host rejected: Access denied' };
+  };
+  for (let i = 20; i < 30; i += 1) await request(i);
+  await inState(mail, 'Pending', 20);
+  await eventually(() => expect(refused).toBeGreaterThan(12));
+  expect(await mail.list('Failed', 10)).toEqual([]);
+  expect((await mail.list('Pending', 100)).filter(({ tries }) => tries > 0)).toEqual([]);
+  // After those that were in flight at first, one for each pause.
+  expect(refused).toBeLessThanOrEqual(4 + Math.max(...pauses) + 1);
+  expect(new Set(outcomes)).toEqual(new Set(['held']));
+  venue.advance(10 * 60_000);
+  expect(await mail.warning()).toContain(': it refuses this service;');
+  expect(await mail.awayBecause()).toBe('it refuses this service');
+  smtp.onRecipient = async () => undefined;
+  await inState(mail, 'Sent', 20);
+  expect(await mail.warning()).toBeUndefined();
+  expect(smtp.arrived).toHaveLength(20);
+});
+
+test('mails that failed before the third recipient got the same answer are sent after all', async () => {
+  const mail = await venue.send();
+  smtp.onRecipient = async () => ({ status: 550, text: 'relay not permitted' });
+  for (const [i, user] of [...READERS, 'usr_cy'].entries())
+    await mail.enqueue({ ...venue.newMail(90 + i), userId: user });
+  await inState(mail, 'Pending', 3);
+  await eventually(async () => expect((await mail.list('Pending', 10))[0]?.attempts).not.toEqual([]));
+  smtp.onRecipient = async () => undefined;
+  venue.advance(60_000);
+  await inState(mail, 'Sent', 3);
+});
+
 test('a server that never answers delays no fan-out, holds a few connections, and a stop breaks them', async () => {
   const sockets: unknown[] = [];
   const silent = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');

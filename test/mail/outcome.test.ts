@@ -10,7 +10,7 @@ const temporary: SendResult = { outcome: 'refused', isFinal: false, code: 450, r
 const away: SendResult = { outcome: 'unreachable', cause: 'it cannot be reached', response: 'Connection refused' };
 
 test('a mail that is accepted is sent, and one that is refused for good is not tried again', () => {
-  const moment = { now: NOW, random: 0.5 };
+  const moment = { now: NOW, random: 0.5, pause: 5_000 };
   const mail = { tries: 0, notAfter };
   expect(outcomeOf(mail, { outcome: 'accepted', response: '250 OK' }, moment)).toEqual({ state: 'Sent' });
   expect(outcomeOf(mail, { outcome: 'refused', isFinal: true, response: '550 No' }, moment)).toMatchObject({
@@ -24,7 +24,7 @@ test('any other mail is tried on the schedule of deliveries, for a day and not l
       let now = NOW;
       const delays: number[] = [];
       for (let tries = 0; ; tries += 1) {
-        const outcome = outcomeOf({ tries, notAfter }, result, { now, random });
+        const outcome = outcomeOf({ tries, notAfter }, result, { now, random, pause: 5_000 });
         if (outcome.state !== 'Pending') {
           expect(outcome.state).toBe('Failed');
           break;
@@ -38,6 +38,16 @@ test('any other mail is tried on the schedule of deliveries, for a day and not l
       expect(NOW + DAY_MS - now).toBe(60_000);
     }),
   );
+});
+
+test('a mail that is held waits as long as all mail, and uses up no try', () => {
+  const held = { outcome: 'held', cause: 'it refuses this service', response: '554 5.7.1 No' } as const;
+  for (const tries of [0, 3, 20])
+    expect(outcomeOf({ tries, notAfter }, held, { now: NOW, random: 0.5, pause: 30_000 })).toEqual({
+      state: 'Pending',
+      delay: 30_000,
+      isTry: false,
+    });
 });
 
 test('the pauses while the server takes nothing grow to two minutes', () => {

@@ -116,7 +116,7 @@ test('while a store is away, its metric says so instead of missing', async () =>
   });
   const facts = {
     ...{ oldestPendingDelivery: never, openBreakers: never, oldestPendingMail: never, pendingMails: never },
-    ...{ mailSenders: never, mailServerAwaySince: never, eventsWithoutMails: never },
+    ...{ mailSenders: never, mailServerAwaySince: never, mailServerAwayBecause: never, eventsWithoutMails: never },
     ...{ lastBackup: never, lastSeal: never },
   };
   const prometheus = createPrometheus({ version: '1.2.3', generation: '1a2b3c4d' });

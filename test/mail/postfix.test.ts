@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { eventually } from '../eventually.ts';
+import { openMailVenue, READERS } from './mail-venue.ts';
+import { missingPostfix, startPostfix } from './postfix.ts';
+import { type Smtp, startSmtp } from './smtp.ts';
+
+/** Restrictions under which Postfix refuses the service, and the settings of its operator that end them. */
+const RESTRICTIONS = {
+  'the client': { smtpd_client_restrictions: 'reject' },
+  'the sender': {
+    smtpd_sender_restrictions: 'check_sender_access inline:{venue.example=REJECT}, permit',
+  },
+  relaying: { mynetworks: '192.0.2.1/32', smtpd_relay_restrictions: 'permit_mynetworks, reject_unauth_destination' },
+} as const;
+
+const CASES = Object.entries(RESTRICTIONS).flatMap(([refused, settings]) =>
+  ['yes', 'no'].map((delay) => ({ refused, delay, settings: { ...settings, smtpd_delay_reject: delay } })),
+);
+
+if (missingPostfix !== undefined) console.warn(`Skipped test/mail/postfix.test.ts: ${missingPostfix}`);
+
+describe.skipIf(missingPostfix !== undefined)('Postfix', () => {
+  let behind: Smtp;
+  beforeAll(async () => {
+    behind = await startSmtp();
+  });
+  afterAll(() => behind.kill());
+
+  test.each(CASES)('a refusal of $refused (smtpd_delay_reject = $delay) loses no mail', async ({ settings }) => {
+    behind.arrived.length = 0;
+    const postfix = await startPostfix(settings, behind.port);
+    onTestFinished(() => postfix.stop());
+    const venue = await openMailVenue({ url: postfix.url });
+    onTestFinished(() => venue.close());
+    const mail = await venue.send({ tuning: { pauseAfter: () => 200 } });
+    // One for each of several users.
+    const users = [...READERS, 'usr_cy', 'usr_dee', 'usr_eve'];
+    for (const [i, userId] of users.entries()) await mail.enqueue({ ...venue.newMail(i + 1), userId });
+    const tried = async () => (await mail.list('Pending', 10)).filter(({ attempts }) => attempts.length > 1);
+    await eventually(async () => {
+      venue.advance(1_000);
+      expect(await tried()).not.toEqual([]);
+    });
+    expect((await mail.list('Pending', 10)).filter(({ tries }) => tries > 0)).toEqual([]);
+    expect(await mail.awayBecause()).toBe('it refuses this service');
+    expect(await mail.list('Failed', 10)).toEqual([]);
+    venue.advance(10 * 60_000);
+    expect(await mail.warning()).toMatch(/^the mail server has taken no mail since .+: it refuses this service;/);
+
+    await postfix.change({});
+    await eventually(async () => {
+      venue.advance(1_000);
+      expect(await mail.list('Sent', 10)).toHaveLength(users.length);
+    });
+    await behind.until(users.length);
+    expect(behind.arrived.map(({ to }) => to[0]).toSorted()).toEqual(users.map((id) => `${id}@example.com`).toSorted());
+    expect(await mail.warning()).toBeUndefined();
+  });
+
+  test('a server that relays nothing delivers to its own domain, and holds the other mail for later', async () => {
+    behind.arrived.length = 0;
+    const postfix = await startPostfix({ ...RESTRICTIONS.relaying, relay_domains: 'home.example' }, behind.port);
+    onTestFinished(() => postfix.stop());
+    const venue = await openMailVenue({ url: postfix.url });
+    onTestFinished(() => venue.close());
+    const mail = await venue.send({
+      tuning: { pauseAfter: () => 50 },
+      compose: async ({ userId, about }) => ({
+        to: `${userId}@${Number(about.bookingId) % 2 === 0 ? 'home' : 'abroad'}.example`,
+        subject: 'Test',
+        text: 'Test',
+        html: '<p>Test</p>',
+      }),
+    });
+    for (let i = 1; i <= 10; i += 1) await mail.enqueue(venue.newMail(i));
+    await behind.until(5);
+    await eventually(async () =>
+      expect((await mail.list('Pending', 10)).filter(({ attempts }) => attempts.length > 0)).toHaveLength(5),
+    );
+    expect(await mail.list('Failed', 10)).toEqual([]);
+    await eventually(async () => expect(await mail.awayBecause()).toBe('it refuses this service for some recipients'));
+
+    await postfix.change({});
+    await eventually(async () => {
+      venue.advance(60_000);
+      expect(await mail.list('Sent', 20)).toHaveLength(10);
+    });
+  });
+});
