@@ -225,7 +225,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const mail: Mail = await createMail({
     ...{ events, documents, heartbeats: base.heartbeats, readModels, config, clock, logger },
     recipients: { ...MAILED, of: (event) => mailContent.recipientsOf(event) },
-    compose: (each) => mailContent.compose(each),
+    compose: (each, others) => mailContent.compose(each, others),
     reminders: (now) => mailContent.reminders(now),
     clockProblem: base.clockWatch.check,
     onOutcome: metrics.mail,

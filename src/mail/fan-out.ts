@@ -8,6 +8,7 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
+import { isUrgent } from './kinds.ts';
 import type { MailQueue } from './mail-queue.ts';
 import { isTooOld } from './mail-record.ts';
 import type { NewMail } from './new-mail.ts';
@@ -37,7 +38,7 @@ export function startMailFanOut(deps: {
   readonly readModels: Pick<ReadModels, 'waitFor'>;
   readonly recipients: Recipients;
   readonly queue: Pick<MailQueue, 'add'>;
-  readonly wake: () => void;
+  readonly wake: (isFirst: boolean) => void;
   readonly failedEvents: FailedEvents;
   readonly clock: Clock;
   readonly clockProblem: () => Promise<string | undefined>;
@@ -62,7 +63,7 @@ export function startMailFanOut(deps: {
       const mails = await recipients.of(event);
       await Promise.all(mails.map((mail) => queue.add(mail)));
       faultPoint('mails stored, not acknowledged');
-      if (mails.length > 0) wake();
+      if (mails.length > 0) wake(mails.some(({ kind }) => isUrgent(kind)));
     },
   });
 }

@@ -121,6 +121,13 @@ const isIn = <K extends string>(kinds: { readonly [N in K]: Kind }, kind: string
 export const isChosen = (kind: string): kind is ChosenKind => isIn(CHOSEN, kind);
 export const isAlways = (kind: string): kind is AlwaysKind => isIn(ALWAYS, kind);
 
+/** Whether mail of a kind is about the security of a sign-in or an account, and goes out before all other mail. */
+export const isUrgent = (kind: MailKind): boolean =>
+  isIn(LINKS, kind) || (isIn(ALWAYS, kind) && kind !== 'WebhookDisabled');
+
+/** Whether a user gets a limited number of them in an hour, and then a digest. Reminders of tomorrow are one a day. */
+export const isLimited = (kind: MailKind): boolean => isIn(CHOSEN, kind) && kind !== 'EventTomorrow';
+
 /** The name of a kind. A mail of a later release may have one that this release does not know. */
 export const labelOf = (kind: string): string => (isIn(KINDS, kind) ? KINDS[kind].label : kind);
 

@@ -1,4 +1,4 @@
-import type { DocumentStore, Documents, Find, Stored } from '../document-store/document-store.ts';
+import type { DocumentStore, Documents, Find, Query, Stored } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
@@ -6,6 +6,8 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { isDueTrusted } from '../webhooks/delivery.ts';
+import { planMail, type RecentMails, recentMailsCollection } from './hourly-limit.ts';
+import { isLimited } from './kinds.ts';
 import {
   afterAttempt,
   ended,
@@ -13,15 +15,25 @@ import {
   type MailRecord,
   type MailState,
   mailCollection,
+  mailIdOf,
   newRecord,
   reopened,
   restarted,
 } from './mail-record.ts';
 import type { NewMail } from './new-mail.ts';
 import type { Outcome } from './outcome.ts';
+import { inTurns } from './turns.ts';
 
 /** Mails per commit. */
 const PAGE = 100;
+/** Accounts whose mails are read at once, if more mails are due than are asked for. */
+const ACCOUNTS = 16;
+/** Mails that go out as one digest. */
+const IN_DIGEST = 5_000;
+/** So much earlier a mail goes out with a digest: those of a digest that failed are due again one shortly after another. */
+const DIGEST_AHEAD_MS = 60_000;
+/** Mails of one account that are read at once then. */
+const PER_TURN = 16;
 
 type Mail = Stored<MailRecord>;
 type Change = (record: MailRecord) => MailRecord | undefined;
@@ -34,6 +46,47 @@ const dueBy = declareQuery(
     limit,
   }),
   [toTimestamp(1), 10],
+);
+
+const urgentDueBy = declareQuery(
+  mailCollection,
+  (to: Timestamp, limit: number): Find<MailRecord> => ({
+    where: { lane: 'first', state: 'Pending', due: { to } },
+    sort: [{ field: 'due' }],
+    limit,
+  }),
+  [toTimestamp(1), 10],
+);
+
+/** A pending mail of the next account with one, in the order of their keys. */
+const afterAccount = declareQuery(
+  mailCollection,
+  (above: string): Find<MailRecord> => ({
+    where: { state: 'Pending', account: { above } },
+    sort: [{ field: 'account' }, { field: 'due' }],
+    limit: 1,
+  }),
+  ['Brand:7'],
+);
+
+const ofAccountDueBy = declareQuery(
+  mailCollection,
+  (account: AccountKey, to: Timestamp, limit: number): Find<MailRecord> => ({
+    where: { state: 'Pending', account, due: { to } },
+    sort: [{ field: 'due' }],
+    limit,
+  }),
+  ['Brand:7', toTimestamp(1), 10],
+);
+
+const ofUserDueBy = declareQuery(
+  mailCollection,
+  (userId: string, to: Timestamp): Find<MailRecord> => ({
+    where: { userId, state: 'Pending', due: { to } },
+    sort: [{ field: 'due' }],
+    limit: IN_DIGEST,
+  }),
+  ['usr_1', toTimestamp(1)],
 );
 
 const notDueBefore = declareQuery(
@@ -63,31 +116,94 @@ const inState = declareQuery(
 
 const ofUser = declareQuery(mailCollection, (userId: string): Find<MailRecord> => ({ where: { userId } }), ['usr_1']);
 
+/** Who takes turns. A mail about a password or an address names no account. */
+const turnOf = ({ document: { account, userId } }: Mail): string => account ?? userId;
+
+/** Each once, without some. */
+function distinct(mails: readonly Mail[], except: ReadonlySet<string>): readonly Mail[] {
+  const byKey = new Map(mails.map((mail) => [mail.key, mail] as const));
+  return [...byKey.values()].filter(({ key }) => !except.has(key));
+}
+
 /** The mails, in the document store. Each is stored as pending before it is sent. One process at a time sends, so none is claimed. */
 export class MailQueue {
   readonly #collection: Documents<MailRecord>;
+  readonly #recent: Documents<RecentMails>;
   readonly #clock: Clock;
+  /** The account that had the last turn. */
+  #lastAccount = '';
 
-  private constructor(collection: Documents<MailRecord>, clock: Clock) {
+  private constructor(collection: Documents<MailRecord>, recent: Documents<RecentMails>, clock: Clock) {
     this.#collection = collection;
+    this.#recent = recent;
     this.#clock = clock;
   }
 
   static async open({ documents, clock }: { readonly documents: DocumentStore; readonly clock: Clock }) {
-    return new MailQueue(await documents.open(mailCollection), clock);
+    const [mails, recent] = await Promise.all([documents.open(mailCollection), documents.open(recentMailsCollection)]);
+    return new MailQueue(mails, recent, clock);
   }
 
-  /** Stores a pending mail. @returns false if that cause has already made one for the user */
+  /**
+   * Stores a pending mail. It waits for the digest of its user if the user was to get too many mails about bookings in the last hour.
+   * @returns false if that cause has already made one for the user
+   */
   async add(mail: NewMail): Promise<boolean> {
-    const record = newRecord(mail, this.#clock());
-    return this.#collection.insert(record.mailId, record);
+    const now = this.#clock();
+    const mailId = mailIdOf(mail);
+    if (!isLimited(mail.kind)) return this.#collection.insert(mailId, newRecord(mail, now));
+    if ((await this.#collection.get(mailId)) !== undefined) return false;
+    let digestAt: Timestamp | undefined;
+    await this.#recent.update(mail.userId, (before) => {
+      const planned = planMail(before, now);
+      ({ digestAt } = planned);
+      return planned.recent;
+    });
+    return this.#collection.insert(mailId, newRecord(mail, now, digestAt));
   }
 
-  /** The mails that have been due for longest. */
+  /** Mails that are due: urgent ones first, then those of each account in turn, of each account those that have been due for longest. */
   async due(limit: number, except: ReadonlySet<string>): Promise<readonly Mail[]> {
+    const to = toTimestamp(this.#clock());
     const most = limit + except.size;
-    const page = await Array.fromAsync(this.#collection.find(dueBy(toTimestamp(this.#clock()), most)));
-    return page.filter(({ key }) => !except.has(key)).slice(0, limit);
+    const urgent = await this.#read(urgentDueBy(to, most));
+    const longest = await this.#read(dueBy(to, most));
+    const ofOthers = longest.length < most ? [] : await this.#ofNextAccounts(to);
+    const ordinary = inTurns([...ofOthers, ...longest], turnOf);
+    return distinct([...inTurns(urgent, turnOf), ...ordinary], except).slice(0, limit);
+  }
+
+  /** Due mails of the accounts whose turn is next, for when more mails are due than are read. */
+  async #ofNextAccounts(to: Timestamp): Promise<readonly Mail[]> {
+    const seen = new Set<AccountKey>();
+    const turns: (readonly Mail[])[] = [];
+    while (seen.size < ACCOUNTS) {
+      const account = (await this.#accountAfter(this.#lastAccount)) ?? (await this.#accountAfter(''));
+      if (account === undefined || seen.has(account)) break;
+      seen.add(account);
+      this.#lastAccount = account;
+      turns.push(await this.#read(ofAccountDueBy(account, to, PER_TURN)));
+    }
+    return turns.flat();
+  }
+
+  async #accountAfter(account: string): Promise<AccountKey | undefined> {
+    const [mail] = await this.#read(afterAccount(account));
+    return mail?.document.account;
+  }
+
+  #read(query: Query<MailRecord>): Promise<readonly Mail[]> {
+    return Array.fromAsync(this.#collection.find(query));
+  }
+
+  /** The mails of a user that go out with the digest that is due, with those that are due soon. The one that names it is the last. */
+  async inDigest(userId: string): Promise<readonly Mail[]> {
+    const now = this.#clock();
+    const due = await this.#read(ofUserDueBy(userId, toTimestamp(now + DIGEST_AHEAD_MS)));
+    const age = ({ key, document }: Mail) => `${document.createdAt} ${key}`;
+    return due
+      .filter(({ document }) => document.inDigest === true && document.notAfter > toTimestamp(now))
+      .toSorted((a, b) => (age(a) < age(b) ? 1 : -1));
   }
 
   /** A mail as it is now. @returns undefined if it is no longer pending, or its user was removed */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Collection } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { isUrgent } from './kinds.ts';
 import type { NewMail } from './new-mail.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -21,6 +22,10 @@ export type MailRecord = NewMail & {
   /** `kind:cause:userId`. */
   readonly mailId: string;
   readonly state: MailState;
+  /** Goes out before all other mail. Absent in what an earlier release stored. */
+  readonly lane?: 'first';
+  /** Waits for the digest of its user, which goes out when it is due. An earlier release then sends it alone. */
+  readonly inDigest?: true;
   /** Pending: when the next try is due. Otherwise: when it ended. */
   readonly due: Timestamp;
   /** Pending: the delay between its last try and `due`, in milliseconds. */
@@ -53,14 +58,15 @@ export const mailCollection: Collection<MailRecord> = {
   ttl: 'expiresAt',
   indexes: [
     { fields: ['state', 'due'] },
-    { fields: ['account', 'state', 'due'] },
+    { fields: ['state', 'account', 'due'] },
+    { fields: ['lane', 'state', 'due'] },
     { fields: ['state', 'createdAt'] },
-    { fields: ['userId'] },
+    { fields: ['userId', 'state', 'due'] },
   ],
 };
 
 /** The id of a mail, so that a cause that is handled again adds no second one. */
-const mailIdOf = ({ kind, cause, userId }: Pick<NewMail, 'kind' | 'cause' | 'userId'>): string =>
+export const mailIdOf = ({ kind, cause, userId }: Pick<NewMail, 'kind' | 'cause' | 'userId'>): string =>
   `${kind}:${cause}:${userId}`;
 
 /**
@@ -73,13 +79,18 @@ export const messageIdOf = (mailId: string, host: string): string =>
 /** The `Date` of a mail, the same in every attempt: when it happened, or when it was sent again by hand. */
 export const dateOf = ({ notAfter }: Pick<MailRecord, 'notAfter'>): Date => new Date(Date.parse(notAfter) - MAX_AGE_MS);
 
-/** @param now milliseconds since the epoch, here and below */
-export function newRecord(added: NewMail, now: number): MailRecord {
+/**
+ * @param now milliseconds since the epoch, here and below
+ * @param digestAt the digest that the mail waits for
+ */
+export function newRecord(added: NewMail, now: number, digestAt?: Timestamp): MailRecord {
   return {
     ...added,
     mailId: mailIdOf(added),
     state: 'Pending',
-    due: toTimestamp(now),
+    ...(isUrgent(added.kind) && { lane: 'first' }),
+    due: digestAt ?? toTimestamp(now),
+    ...(digestAt !== undefined && { inDigest: true, delayMs: Date.parse(digestAt) - now }),
     tries: 0,
     attempts: [],
     notAfter: toTimestamp(Date.parse(added.at) + MAX_AGE_MS),
@@ -122,7 +133,7 @@ export function reopened(record: MailRecord, delayMs: number, now: number): Mail
 
 /** A mail with a day and a full schedule ahead of it, from any state. */
 export function restarted(record: MailRecord, now: number): MailRecord {
-  const { reason: _, delayMs: __, ...rest } = record;
+  const { reason: _, delayMs: __, inDigest: ___, ...rest } = record;
   return {
     ...rest,
     state: 'Pending',

@@ -18,6 +18,7 @@ import { inRounds } from '../runtime/rounds.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { mailGroups, type Recipients, startMailFanOut } from './fan-out.ts';
 import { type KeptMail, openInbox } from './inbox.ts';
+import { isUrgent } from './kinds.ts';
 import { MailQueue } from './mail-queue.ts';
 import { isTooOld, type MailRecord, type MailState, messageIdOf } from './mail-record.ts';
 import { CONNECTIONS, createMailer, type Mailer } from './mailer.ts';
@@ -146,7 +147,7 @@ export async function createMail(deps: MailDeps) {
       await queue.correctDue();
       for await (const mail of deps.reminders(clock())) {
         if (signal.aborted) return;
-        if (await queue.add(mail)) mailer?.wake();
+        if (await queue.add(mail)) mailer?.wake(false);
       }
     } catch (error) {
       logger.warn({ err: error }, 'Reminders could not be made; retrying');
@@ -182,7 +183,7 @@ export async function createMail(deps: MailDeps) {
     /** Stores a mail to be sent; the same cause makes only one. Does nothing if mail is not configured. */
     async enqueue(mail: NewMail): Promise<void> {
       if (!isConfigured || isTooOld(mail.at, clock())) return;
-      if (await queue.add(mail)) mailer?.wake();
+      if (await queue.add(mail)) mailer?.wake(isUrgent(mail.kind));
     },
 
     get: (mailId: string): Promise<MailRecord | undefined> => queue.get(mailId),
@@ -198,7 +199,7 @@ export async function createMail(deps: MailDeps) {
         account === undefined || (mail.account === account && mail.state === 'Failed');
       const resent = await queue.resend(mailId, mayResend);
       if (resent === undefined) return refuse('ResourceNotFound', `There is no mail ${mailId}.`);
-      mailer?.wake();
+      mailer?.wake(isUrgent(resent.kind));
       return resent;
     },
 

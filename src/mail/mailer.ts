@@ -5,6 +5,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
+import { inPages } from '../runtime/in-pages.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import type { MailQueue } from './mail-queue.ts';
@@ -53,6 +54,14 @@ export type MailerDeps = {
 
 export type Mailer = ReturnType<typeof createMailer>;
 
+const isInDigest = ({ document }: Mail): boolean => document.inDigest === true;
+
+/** Does something with each mail, the last one after all others. */
+async function each(mails: readonly Mail[], act: (mail: Mail) => Promise<void>): Promise<void> {
+  for await (const page of inPages(mails.slice(0, -1), PAGE)) await Promise.all(page.map(act));
+  await Promise.all(mails.slice(-1).map(act));
+}
+
 /**
  * Sends due mails: load → make the text → send → record (docs/decisions/mail.md). While the server takes no mail, it is tried with one
  * mail at a time, and less and less often. One process at a time runs it.
@@ -64,6 +73,8 @@ export function createMailer(deps: MailerDeps) {
   /** Breaks the attempts in flight. */
   const breaking = new AbortController();
   const inFlight = new Map<string, Promise<void>>();
+  /** Users whose digest is in flight. */
+  const digests = new Set<string>();
   /** Read, and not begun. */
   let waiting: Mail[] = [];
   /** Whether the store may hold a due mail that was not read. */
@@ -95,6 +106,8 @@ export function createMailer(deps: MailerDeps) {
         if (isUnread && !isReading) void read();
         return;
       }
+      // It goes out with that digest.
+      if (isInDigest(mail) && digests.has(mail.document.userId)) continue;
       inFlight.set(mail.key, handle(mail));
     }
   }
@@ -116,7 +129,8 @@ export function createMailer(deps: MailerDeps) {
   }
 
   async function handle(mail: Mail): Promise<void> {
-    const { mailId, kind } = mail.document;
+    const { mailId, kind, userId } = mail.document;
+    if (isInDigest(mail)) digests.add(userId);
     try {
       await attempt(mail);
     } catch (error) {
@@ -124,6 +138,7 @@ export function createMailer(deps: MailerDeps) {
       logger.error({ err: error, mailId, kind }, 'A mail could not be handled; retrying');
     } finally {
       inFlight.delete(mail.key);
+      if (isInDigest(mail)) digests.delete(userId);
       next();
     }
   }
@@ -138,38 +153,46 @@ export function createMailer(deps: MailerDeps) {
       deps.onOutcome('expired');
       return queue.end(mail, { state: 'Failed', reason: TOO_OLD });
     }
-    const message = await messageOf(mail);
+    const mails = isInDigest(mail) ? await queue.inDigest(document.userId) : [mail];
+    const named = mails.at(-1)?.document ?? document;
+    const message = await messageOf(mails);
     if (message === undefined) return;
     if ('skipped' in message) {
       deps.onOutcome('skipped');
-      return queue.end(mail, { state: 'Skipped', reason: message.skipped });
+      return each(mails, (one) => queue.end(one, { state: 'Skipped', reason: message.skipped }));
     }
     if (stopping.signal.aborted || !deps.isActive()) return;
     const at = toTimestamp(clock());
     const startedAt = performance.now();
-    const result = await send(document, message);
+    const result = await send(named, message);
     faultPoint('mail sent, not recorded');
     // What the server did is unknown. The mail stays due, and the next process repeats it.
     if (breaking.signal.aborted && result.outcome !== 'accepted') return;
-    const { judged, reopened, ...rest } = judge(refusals, { ...document, to: message.to }, result, clock());
+    const { judged, reopened, ...rest } = judge(refusals, { ...named, to: message.to }, result, clock());
     refusals = rest.refusals;
     pauseOrResume(judged, startedAt);
-    await record(mail, { at, ...defined({ code: result.code }), response: result.response }, judged);
+    await record(mails, { at, ...defined({ code: result.code }), response: result.response }, judged);
     await Promise.all(reopened.map((mailId) => queue.reopen(mailId, pauseMs)));
     await note(judged);
   }
 
-  /** @returns undefined if the message cannot be made now */
-  async function messageOf(mail: Mail): Promise<Message | { readonly skipped: string } | undefined> {
+  /**
+   * Makes the message of a mail, or of a digest, which is named by its last mail.
+   * @returns undefined if the message cannot be made now
+   */
+  async function messageOf(mails: readonly Mail[]): Promise<Message | { readonly skipped: string } | undefined> {
+    const documents = mails.map(({ document }) => document);
+    const mail = documents.at(-1);
+    if (mail === undefined) return undefined;
     try {
-      return await compose(mail.document);
+      return await compose(mail, documents.slice(0, -1));
     } catch (error) {
       if (!isUnavailable(error)) {
-        const { mailId, kind } = mail.document;
+        const { mailId, kind } = mail;
         logger.error({ err: error, mailId, kind }, 'The text of a mail could not be made; retrying');
         const failed: SendResult = { outcome: 'refused', isFinal: false, response: 'The text could not be made.' };
-        await record(mail, { at: toTimestamp(clock()), response: failed.response }, failed);
-      } else await queue.postpone(mail, AGAIN_MS);
+        await record(mails, { at: toTimestamp(clock()), response: failed.response }, failed);
+      } else await each(mails, (one) => queue.postpone(one, AGAIN_MS));
       return undefined;
     }
   }
@@ -180,19 +203,23 @@ export function createMailer(deps: MailerDeps) {
     return sender.send(outgoing, AbortSignal.any([breaking.signal, AbortSignal.timeout(ATTEMPT_WITHIN_MS)]));
   }
 
-  /** Stores the outcome, however long that takes: the mail must not be sent again. */
-  async function record(mail: Mail, attempted: MailAttempt, result: Judged): Promise<void> {
-    const outcome = outcomeOf(mail.document, result, { now: clock(), random: Math.random(), pause: pauseMs });
-    deps.onOutcome(result.outcome === 'refused' && outcome.state === 'Pending' ? 'deferred' : result.outcome);
+  /** Stores the outcome, however long that takes: the mails must not be sent again. */
+  async function record(mails: readonly Mail[], attempted: MailAttempt, result: Judged): Promise<void> {
+    const moment = { now: clock(), random: Math.random(), pause: pauseMs };
+    await each(mails, (mail) => {
+      const outcome = outcomeOf(mail.document, result, moment);
+      deps.onOutcome(result.outcome === 'refused' && outcome.state === 'Pending' ? 'deferred' : result.outcome);
+      return untilStored(mail, () => queue.complete(mail, attempted, outcome));
+    });
+  }
+
+  async function untilStored({ document: { mailId } }: Mail, store: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
-        return await queue.complete(mail, attempted, outcome);
+        return await store();
       } catch (error) {
         if (breaking.signal.aborted) throw error;
-        logger.error(
-          { err: error, mailId: mail.document.mailId },
-          'The outcome of a mail could not be stored; retrying',
-        );
+        logger.error({ err: error, mailId }, 'The outcome of a mail could not be stored; retrying');
         await sleep(STORE_AGAIN_MS, undefined, { signal: breaking.signal }).catch(() => {});
       }
     }
@@ -231,7 +258,9 @@ export function createMailer(deps: MailerDeps) {
     await server.isUp();
   }
 
+  /** Reads again: what is due may be more urgent than what was read. */
   async function poll(): Promise<void> {
+    waiting = [];
     isUnread = true;
     next();
   }
@@ -245,8 +274,9 @@ export function createMailer(deps: MailerDeps) {
       polling = inRounds(pollIntervalMs, stopping.signal, poll);
     },
 
-    /** Call when a mail has just been stored. */
-    wake(): void {
+    /** Call when a mail has just been stored. @param isFirst whether it goes out before others */
+    wake(isFirst: boolean): void {
+      if (isFirst) waiting = [];
       isUnread = true;
       next();
     },

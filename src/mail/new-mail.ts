@@ -36,6 +36,7 @@ export type Message = {
 /**
  * Makes the message of a mail at the moment of sending. `skipped` says why it is not sent, without personal data: the user was removed, or
  * has turned it off meanwhile.
+ * @param others further mails about bookings to the same user, which go out with it as a digest
  * @throws {Unavailable} if something cannot be read now; the mail is tried again
  */
-export type Compose = (mail: NewMail) => Promise<Message | { readonly skipped: string }>;
+export type Compose = (mail: NewMail, others?: readonly NewMail[]) => Promise<Message | { readonly skipped: string }>;

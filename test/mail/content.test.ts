@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { everyDocument } from '../../src/document-store/queries.ts';
+import { toTimestamp } from '../../src/domain/calendar.ts';
 import { subjectOf, subjectOfUser } from '../../src/domain/personal-text.ts';
 import type { Message } from '../../src/mail/new-mail.ts';
 import { accepted } from '../accepted.ts';
@@ -87,6 +88,52 @@ http://localhost:3000/console/bookings/`);
   it('names who issued a key, and never the key', async () => {
     const { text } = await written(find('ApiKeyIssued'));
     expect(text).toContain('Issued by: bea@example.com');
+  });
+});
+
+describe('a digest', () => {
+  const digest = async (...samples: readonly Sample[]) => {
+    made.service.time.now = made.now;
+    const [last, ...others] = samples.map(({ mail }) => mail).toReversed();
+    if (last === undefined) throw new Error('No mail');
+    return made.service.core.mailContent.compose(last, others.toReversed());
+  };
+  const later = (sample: Sample, ms: number): Sample => ({
+    ...sample,
+    mail: { ...sample.mail, at: toTimestamp(made.now + ms) },
+  });
+
+  it('has the last news of each booking, latest first, with links', async () => {
+    const expired = later(find('BookingExpired', 'Community'), 1);
+    const message = await digest(find('BookingRequested'), later(find('AnswerDue'), 2), expired);
+    if ('skipped' in message) throw new Error(message.skipped);
+    expect(message.subject).toBe('2 bookings with news');
+    expect(message.to).toBe('ada@example.com');
+    const answer = message.text.indexOf('Answer soon:\n    Northwind Coffee, Great Hall, Sun 10 Jan 2027');
+    expect(answer).toBeGreaterThan(0);
+    expect(message.text.indexOf('Expired:\n    Northwind Coffee, Great Hall, Fri 4 Dec')).toBeGreaterThan(answer);
+    expect(message.text).not.toContain('Request:');
+    expect(message.text).toMatch(/http:\/\/localhost:3000\/console\/bookings\/\d+\n/);
+    expect(message.settingsUrl).toMatch(/settings\?of=Community:/);
+  });
+
+  it('counts requests that came and ended, and is not sent about nothing else', async () => {
+    const ended = find('BookingCancelled', 'Community');
+    const came = { ...ended, mail: { ...ended.mail, kind: 'BookingRequested' as const } };
+    const message = await digest(came, later(ended, 1), later(find('ReviewPublished'), 2));
+    if ('skipped' in message) throw new Error(message.skipped);
+    expect(message.text).toContain('1 request came and ended meanwhile.');
+    expect(message.text).not.toContain('Tue 12 Jan 2027');
+    expect(await digest(came, later(ended, 1))).toMatchObject({ skipped: expect.any(String) });
+  });
+
+  it('is a mail of its own if only one booking is left of it', async () => {
+    const over = find('BookingExpired', 'Community');
+    const stale = {
+      ...over,
+      mail: { ...over.mail, kind: 'AnswerDue' as const, about: find('BookingApproved').mail.about },
+    };
+    expect(await digest(stale, over)).toMatchObject({ subject: expect.stringMatching(/^Expired: /) });
   });
 });
 

@@ -15,9 +15,9 @@ export const addressOf = (userId: string): string => `${userId}@example.com`;
 
 const logger = pino({ level: process.env.LOG_LEVEL ?? 'silent' });
 
-const compose: Compose = async ({ userId, about }): Promise<Message> => ({
+const compose: Compose = async ({ userId, about }, others = []): Promise<Message> => ({
   to: addressOf(userId),
-  subject: `Booking ${about.bookingId}`,
+  subject: others.length === 0 ? `Booking ${about.bookingId}` : `Digest of ${others.length + 1}`,
   text: `Booking ${about.bookingId} was requested.`,
   html: `<p>Booking ${about.bookingId} was requested.</p>`,
 });

@@ -31,7 +31,9 @@ afterEach(async () => {
 });
 
 const request = (bookingId: number) => venue.append(requested({ bookingId }));
-const idsOf = (bookingIds: readonly number[]) => bookingIds.map((id) => venue.newMail(id));
+/** A mail about each booking, each to another user. */
+const idsOf = (bookingIds: readonly number[]) =>
+  bookingIds.map((id) => ({ ...venue.newMail(id), userId: `usr_${id}` }));
 /** How often each mail arrived, by its subject and recipient. */
 const arrivals = () => Map.groupBy(smtp.arrived, ({ to, mail }) => `${mail.subject} to ${to}`);
 const messageIds = () => new Set(smtp.arrived.map(({ mail }) => mail.messageId));
@@ -342,6 +344,69 @@ test('mails that failed before the third recipient got the same answer are sent 
   smtp.onRecipient = async () => undefined;
   venue.advance(60_000);
   await inState(mail, 'Sent', 3);
+});
+
+test('mail of one account that floods the queue delays no other: security first, then the accounts in turn', async () => {
+  smtp.onRecipient = async () => ({ status: 554, text: '5.7.1 Not now' });
+  const mail = await venue.open();
+  await mail.prepare();
+  for (const flood of idsOf(Array.from({ length: 300 }, (_, i) => i + 1_000))) await mail.enqueue(flood);
+  const other = { ...venue.newMail(1), account: 'Brand:9', userId: 'usr_other' } as const;
+  await mail.enqueue(other);
+  await mail.enqueue({ ...other, kind: 'PasswordReset', userId: 'usr_reset' });
+  smtp.onRecipient = async () => undefined;
+  mail.start();
+  await smtp.until(30);
+  const to = smtp.arrived.map((arrived) => arrived.to[0]);
+  // Four are in flight at once.
+  expect(to.indexOf('usr_reset@example.com')).toBeLessThan(4);
+  expect(to.indexOf('usr_other@example.com')).toBeLessThan(8);
+
+  await mail.enqueue({ ...venue.newMail(2), kind: 'PasswordReset', userId: 'usr_late' });
+  const before = smtp.arrived.length;
+  await eventually(() => expect(smtp.arrived.map((arrived) => arrived.to[0])).toContain('usr_late@example.com'));
+  const late = smtp.arrived.findIndex((arrived) => arrived.to[0] === 'usr_late@example.com');
+  expect(late - before).toBeLessThan(9);
+  await inState(mail, 'Sent', 303);
+});
+
+test('a user gets twenty mails about bookings in an hour, and then one digest of what else happened, each hour', async () => {
+  const mail = await venue.send();
+  for (let i = 1; i <= 50; i += 1) await mail.enqueue(venue.newMail(i));
+  await mail.enqueue({ ...venue.newMail(1), kind: 'ApiKeyIssued' });
+  await inState(mail, 'Sent', 21);
+  await inState(mail, 'Pending', 30);
+  venue.advance(30 * 60_000);
+  for (let i = 51; i <= 60; i += 1) await mail.enqueue(venue.newMail(i));
+  venue.advance(31 * 60_000);
+  await inState(mail, 'Sent', 61);
+  const subjects = smtp.arrived.map(({ mail: { subject } }) => subject);
+  expect(subjects.filter((subject) => subject?.startsWith('Digest'))).toEqual(['Digest of 40']);
+  expect(subjects).toHaveLength(22);
+  // The same cause makes no second mail, whether it went out alone or not.
+  for (let i = 1; i <= 60; i += 1) await mail.enqueue(venue.newMail(i));
+  await inState(mail, 'Pending', 0);
+  expect(smtp.arrived).toHaveLength(22);
+});
+
+test('a digest that is refused for now is tried again as a whole, under the same Message-ID', async () => {
+  const mail = await venue.open();
+  await mail.prepare();
+  for (let i = 1; i <= 30; i += 1) await mail.enqueue(venue.newMail(i));
+  venue.advance(61 * 60_000);
+  smtp.onData = async () =>
+    smtp.arrived.at(-1)?.mail.subject?.startsWith('Digest') ? { status: 451, text: 'Later' } : undefined;
+  mail.start();
+  await inState(mail, 'Sent', 20);
+  await eventually(async () =>
+    expect((await mail.list('Pending', 20)).map(({ tries }) => tries)).toEqual(Array(10).fill(1)),
+  );
+  smtp.onData = async () => undefined;
+  venue.advance(10_000);
+  await inState(mail, 'Sent', 30);
+  const digests = smtp.arrived.filter(({ mail: { subject } }) => subject?.startsWith('Digest'));
+  expect(digests.map(({ mail: { subject } }) => subject)).toEqual(['Digest of 10', 'Digest of 10']);
+  expect(new Set(digests.map(({ mail: { messageId } }) => messageId)).size).toBe(1);
 });
 
 test('a server that never answers delays no fan-out, holds a few connections, and a stop breaks them', async () => {

@@ -72,7 +72,8 @@ test('processes and a mail server that are killed under load lose no mail, and r
   for (const round of [0, 1, 2]) {
     const ending = smtp.arrived.length;
     const sending = (async () => {
-      for (const day of range(30 + 20 * round, 12)) for (const id of await request(service, [day])) booked.add(id);
+      // Not more than twenty in all, or the others would wait for a digest.
+      for (const day of range(30 + 20 * round, 6)) for (const id of await request(service, [day])) booked.add(id);
     })();
     // A booking whose answer did not come may have been made. It counts only if its answer came.
     const isSent = sending.catch(() => {});

@@ -30,8 +30,11 @@ type Seen = {
 /** What a sort of mail says about a booking. */
 type Said = { readonly title: string; readonly intro: readonly string[]; readonly action?: string };
 
+/** The mail, and its subject in two parts, for a digest. */
+export type BookingWritten = Written & { readonly title: string; readonly briefly: string };
+
 /** A mail about a booking: its facts, a link to it, and the contact address of the other party. */
-export async function bookingMail(deps: Deps, { kind, about, reader }: About): Promise<Written | Skipped> {
+export async function bookingMail(deps: Deps, { kind, about, reader }: About): Promise<BookingWritten | Skipped> {
   const { queries, contacts, publicUrl, logId, clock } = deps;
   const { account } = reader;
   const booking = await queries.bookings.get(account, Number(about.bookingId));
@@ -49,6 +52,8 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
   const replyTo = await contacts.of(otherParty(booking, account));
   return {
     subject: `${said.title}: ${briefly(seen)}`,
+    title: said.title,
+    briefly: briefly(seen),
     intro: said.intro,
     facts: review === undefined ? bookingFacts(seen) : [...placeOf(seen), ...review.facts],
     action: { text: said.action ?? 'See the booking', url: `${publicUrl}/console/bookings/${booking.bookingId}` },

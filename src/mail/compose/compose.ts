@@ -2,10 +2,11 @@ import { type Account, accountInWords, accountKey, accountOfKey } from '../../do
 import { subjectOfUser } from '../../domain/personal-text.ts';
 import { namedText } from '../../html/html.ts';
 import { isAlways, isChosen, mayGet } from '../kinds.ts';
-import type { Compose, NewMail } from '../new-mail.ts';
+import type { Compose, Message, NewMail } from '../new-mail.ts';
 import { wants } from '../preferences.ts';
 import { accountMail } from './account-mails.ts';
 import { bookingMail } from './booking-mails.ts';
+import { digestOf } from './digest.ts';
 import { type MailText, renderMail } from './layout.ts';
 import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
 
@@ -16,7 +17,7 @@ import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
 export function createCompose(deps: ComposeDeps): Compose {
   const { user, isForgotten, queries } = deps;
 
-  return async (mail) => {
+  return async (mail, others = []) => {
     const { kind, userId } = mail;
     // An invitation names itself instead of a user.
     if (kind !== 'Invitation' && (await isForgotten(subjectOfUser(userId))))
@@ -24,20 +25,44 @@ export function createCompose(deps: ComposeDeps): Compose {
     if (!isChosen(kind) && !isAlways(kind)) return deps.links(mail);
     const known = await user(userId);
     if (known === undefined) return { skipped: 'The user was removed.' };
+    if (others.length > 0) return digest(known.email, [...others, mail]);
     const account = mail.account === undefined ? undefined : accountOfKey(mail.account);
     const reader = account && (await readerOf(mail, account));
     if (reader !== undefined && 'skipped' in reader) return reader;
     const written = await write(mail, reader);
     if ('skipped' in written) return written;
+    return messageTo(known.email, mail, written, reader);
+  };
+
+  function messageTo(to: string, mail: NewMail, written: Written, reader: Reader | undefined): Message {
     const { replyTo, calendar, ...text } = written;
     return {
-      to: known.email,
+      to,
       ...renderMail({ ...text, ...footerOf(mail, reader) }),
       ...(replyTo !== undefined && { replyTo }),
-      ...(reader !== undefined && isChosen(kind) && { settingsUrl: settingsUrl(deps.publicUrl, reader.account) }),
+      ...(reader !== undefined && isChosen(mail.kind) && { settingsUrl: settingsUrl(deps.publicUrl, reader.account) }),
       ...(calendar !== undefined && { calendar }),
     };
-  };
+  }
+
+  /** The footer is that of the latest news. */
+  async function digest(to: string, mails: readonly NewMail[]): Promise<Message | Skipped> {
+    let last: { readonly mail: NewMail; readonly reader: Reader } | undefined;
+    const ended = await digestOf(
+      mails,
+      async (mail) => {
+        const account = mail.account === undefined ? undefined : accountOfKey(mail.account);
+        if (account === undefined) return { skipped: 'It names no account.' };
+        const reader = await readerOf(mail, account);
+        if ('skipped' in reader) return reader;
+        last ??= { mail, reader };
+        return bookingMail(deps, { kind: mail.kind, about: mail.about, reader });
+      },
+      deps.publicUrl,
+    );
+    if ('skipped' in ended || last === undefined) return { skipped: 'What it was about is no longer news.' };
+    return messageTo(to, last.mail, 'only' in ended ? ended.only : ended.digest, last.reader);
+  }
 
   /** The reader, if the user still wants the mail and may get it. */
   async function readerOf({ kind, userId, about }: NewMail, account: Account): Promise<Reader | Skipped> {

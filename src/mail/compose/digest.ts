@@ -1,0 +1,70 @@
+import { counted } from '../../html/formats.ts';
+import { type ChosenKind, isChosen } from '../kinds.ts';
+import type { NewMail } from '../new-mail.ts';
+import type { BookingWritten } from './booking-mails.ts';
+import type { Skipped, Written } from './written.ts';
+
+/** Bookings that a digest names. The page of bookings shows the others. */
+const NAMED = 50;
+
+type Ended = { readonly digest: Written } | { readonly only: BookingWritten } | Skipped;
+
+/**
+ * What happened to bookings within an hour, in one mail to a user: the last news of each booking, latest first. A request that came and
+ * ended within the hour is only counted.
+ * @param write writes the mail about one of them, as it would go out alone
+ */
+export async function digestOf(
+  mails: readonly NewMail[],
+  write: (mail: NewMail & { readonly kind: ChosenKind }) => Promise<BookingWritten | Skipped>,
+  publicUrl: string,
+): Promise<Ended> {
+  const { news, ended } = lastNews(mails);
+  const written: BookingWritten[] = [];
+  let others = 0;
+  for (const mail of news) {
+    if (!isChosen(mail.kind)) continue;
+    if (written.length === NAMED) {
+      others += 1;
+      continue;
+    }
+    const one = await write({ ...mail, kind: mail.kind });
+    if (!('skipped' in one)) written.push(one);
+  }
+  const [first] = written;
+  if (first === undefined) return { skipped: 'What it was about is no longer news.' };
+  if (written.length === 1 && ended === 0) return { only: first };
+  return {
+    digest: {
+      subject: `${counted(written.length + others, 'booking')} with news`,
+      intro: [
+        'More mails about bookings were due to you within an hour than are sent one by one, so here is what happened since.',
+        ...(ended === 0 ? [] : [`${counted(ended, 'request')} came and ended meanwhile.`]),
+      ],
+      facts: [
+        ...written.map(({ title, briefly, action }) => [title, `${briefly}\n${action?.url ?? ''}`] as const),
+        ...(others === 0 ? [] : [['Others', `${counted(others, 'more booking')}, in your list of bookings`] as const]),
+      ],
+      action: { text: 'See your bookings', url: `${publicUrl}/console/bookings` },
+    },
+  };
+}
+
+/** The last mail about each booking for each account, latest first, without requests that came and ended among them. */
+function lastNews(mails: readonly NewMail[]): { readonly news: readonly NewMail[]; readonly ended: number } {
+  const last = new Map<string, NewMail>();
+  const requested = new Set<string>();
+  for (const mail of mails.toSorted((a, b) => (a.at < b.at ? -1 : 1))) {
+    const booking = `${mail.account}:${mail.about.bookingId}`;
+    if (mail.kind === 'BookingRequested') requested.add(booking);
+    last.delete(booking);
+    last.set(booking, mail);
+  }
+  const isOver = ([booking, { kind }]: readonly [string, NewMail]) => requested.has(booking) && ENDS.includes(kind);
+  const entries = [...last];
+  const news = entries.filter((entry) => !isOver(entry)).map(([, mail]) => mail);
+  return { news: news.toReversed(), ended: entries.length - news.length };
+}
+
+/** What ends a request or a booking for its community. */
+const ENDS: readonly NewMail['kind'][] = ['BookingCancelled', 'BookingExpired'];

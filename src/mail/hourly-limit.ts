@@ -1,0 +1,49 @@
+import type { Collection } from '../document-store/document-store.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { Timestamp } from '../domain/ids.ts';
+
+/** The mails about bookings that a user was to get in the last hour. */
+export type RecentMails = {
+  /** When each was stored, oldest first; at most {@link PER_HOUR}. */
+  readonly at: readonly Timestamp[];
+  /** When the digest goes out for which further mails wait. */
+  readonly digestAt?: Timestamp;
+  readonly expiresAt: Timestamp;
+};
+
+/** Mails about bookings that a user gets one by one in an hour. What happens beyond is in a digest. */
+export const PER_HOUR = 20;
+const HOUR_MS = 3_600_000;
+
+export const recentMailsCollection: Collection<RecentMails> = {
+  name: 'recentMails',
+  // Lost counts only let more mails go out one by one.
+  kind: 'readModel',
+  ttl: 'expiresAt',
+  indexes: [],
+};
+
+/**
+ * Decides whether a mail about a booking goes out at once, or waits for the next digest of its user.
+ * @param now milliseconds since the epoch
+ * @returns `digestAt`: the digest that it waits for
+ */
+export function planMail(
+  before: RecentMails | undefined,
+  now: number,
+): { readonly recent: RecentMails; readonly digestAt: Timestamp | undefined } {
+  const [from, to] = [toTimestamp(now - HOUR_MS), toTimestamp(now)];
+  const at = (before?.at ?? []).filter((each) => from < each && each <= to);
+  // A digest that is further ahead was planned by a clock that was wrong.
+  const open = before?.digestAt !== undefined && isWithinAnHour(before.digestAt, now) ? before.digestAt : undefined;
+  const expiresAt = toTimestamp(now + 2 * HOUR_MS);
+  if (at.length < PER_HOUR) {
+    const recent = { at: [...at, to], ...(open !== undefined && { digestAt: open }), expiresAt };
+    return { recent, digestAt: undefined };
+  }
+  const digestAt = open ?? toTimestamp(now + HOUR_MS);
+  return { recent: { at, digestAt, expiresAt }, digestAt };
+}
+
+const isWithinAnHour = (moment: Timestamp, now: number): boolean =>
+  now < Date.parse(moment) && Date.parse(moment) <= now + HOUR_MS;

@@ -1,0 +1,40 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { PER_HOUR, planMail, type RecentMails } from '../../src/mail/hourly-limit.ts';
+
+const START = Date.parse('2029-03-01T12:00:00Z');
+const HOUR_MS = 3_600_000;
+
+test('in any hour, a user gets at most twenty mails one by one and one digest, and no mail waits longer than an hour', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 10 * 60_000 }), { minLength: 1, maxLength: 300 }), (gaps) => {
+      let recent: RecentMails | undefined;
+      let now = START;
+      const alone: number[] = [];
+      const digests = new Set<number>();
+      for (const gap of gaps) {
+        now += gap;
+        const planned = planMail(recent, now);
+        recent = planned.recent;
+        if (planned.digestAt === undefined) alone.push(now);
+        else {
+          const at = Date.parse(planned.digestAt);
+          expect(at).toBeGreaterThan(now);
+          expect(at).toBeLessThanOrEqual(now + HOUR_MS);
+          digests.add(at);
+        }
+      }
+      for (const [i, at] of alone.entries())
+        expect(alone.filter((other, j) => j >= i && other < at + HOUR_MS).length).toBeLessThanOrEqual(PER_HOUR);
+      const sorted = [...digests].toSorted((a, b) => a - b);
+      for (const [i, at] of sorted.entries())
+        if (i > 0) expect(at - (sorted[i - 1] ?? 0)).toBeGreaterThanOrEqual(HOUR_MS);
+    }),
+  );
+});
+
+test('a clock that was ahead holds no mail back', () => {
+  let recent: RecentMails | undefined;
+  for (let i = 0; i < 30; i += 1) recent = planMail(recent, START + 48 * HOUR_MS).recent;
+  expect(planMail(recent, START).digestAt).toBeUndefined();
+});
