@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';
 import { OPERATOR } from './domain/account.ts';
-import { isAddress, type NamedAddress } from './domain/email-address.ts';
+import { isSafeForSmtp, type NamedAddress } from './domain/email-address.ts';
 import type { Cents } from './domain/ids.ts';
 import { parseAmount } from './domain/pricing.ts';
 import { ConfigError } from './runtime/config-error.ts';
@@ -382,7 +382,7 @@ const mailFrom = (value: Value): NamedAddress | undefined =>
       .trim()
       .replace(/^"(.*)"$/, '$1');
     const address = bracket === -1 ? text : text.slice(bracket + 1, -1);
-    return isAddress(address) && !/[<>"\p{Cc}]/u.test(name) ? { name, address } : undefined;
+    return isSafeForSmtp(address) && !/[<>"\p{Cc}]/u.test(name) ? { name, address } : undefined;
   });
 
 /** With one of them, no file in `DATA_DIR` holds the secret key. */

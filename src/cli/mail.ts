@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { type Refusal, refuse } from '../domain/decision.ts';
-import { isAddress, normalisedEmail } from '../domain/email-address.ts';
+import { isSafeForSmtp, normalisedEmail } from '../domain/email-address.ts';
 import { picked } from '../domain/picked.ts';
 import type { MailRecord, MailState } from '../mail/mail.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
@@ -53,7 +53,7 @@ export function mailCommands(venue: Command): void {
 const NOT_CONFIGURED = refuse('ValidationError', 'No mail is sent: set SMTP_URL and MAIL_FROM, or MAIL_INBOX.');
 
 async function test({ mail }: OperatorCore, to: string): Promise<Answer | Refusal> {
-  if (!isAddress(to))
+  if (!isSafeForSmtp(to))
     return refuse('ValidationError', 'The address is not an e-mail address of at most 254 characters.');
   const result = await mail.sendTest(to);
   if (result === undefined) return NOT_CONFIGURED;

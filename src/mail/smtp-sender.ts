@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer';
-import { isAddress, type NamedAddress } from '../domain/email-address.ts';
+import { isAddress, isSafeForSmtp, type NamedAddress } from '../domain/email-address.ts';
 import { isLoopbackHost } from '../runtime/loopback.ts';
 import type { SendResult } from './outcome.ts';
 import type { MailSender, OutgoingMail } from './sender.ts';
@@ -50,7 +50,7 @@ export function createSmtpSender({ url, from, connections, timeouts }: SmtpOptio
   return {
     async send(mail, signal) {
       // nodemailer would send to what it can make of it.
-      if (!isAddress(mail.to))
+      if (!isSafeForSmtp(mail.to))
         return { outcome: 'refused', isFinal: true, response: 'This is not an address that a mail can be sent to.' };
       try {
         const { response } = await transport.sendMail({ ...contentOf(mail, from), signal });
@@ -76,7 +76,7 @@ function contentOf(mail: OutgoingMail, from: NamedAddress) {
     from,
     to: { name: '', address: to },
     envelope: { from: from.address, to: [to] },
-    ...(replyTo !== undefined && isAddress(replyTo) && { replyTo: { name: '', address: replyTo } }),
+    ...(replyTo !== undefined && isFitFor(to, replyTo) && { replyTo: { name: '', address: replyTo } }),
     subject: inOneLine(subject),
     text,
     html,
@@ -92,6 +92,15 @@ function contentOf(mail: OutgoingMail, from: NamedAddress) {
     }),
   };
 }
+
+/**
+ * Whether an address may stand in a header of a mail to another. A name in other letters than ASCII needs SMTPUTF8 (RFC 6531, 3.2), which
+ * nodemailer asks for if the recipient has such a name; other servers refuse the mail for good. A domain goes out in ASCII.
+ */
+const isFitFor = (to: string, address: string): boolean =>
+  isAddress(address) && (isAsciiName(address) || !isAsciiName(to));
+
+const isAsciiName = (address: string): boolean => /^\p{ASCII}*@/u.test(address);
 
 const inOneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
 

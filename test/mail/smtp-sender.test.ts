@@ -91,6 +91,17 @@ test('a domain in any script goes out in ASCII; an address that the server canno
   expect(await send({ to: 'bjørn@example.com' })).toMatchObject({ isFinal: true, response: '553 Only with SMTPUTF8' });
 });
 
+test('a reply address in other letters than ASCII is left out, unless the recipient needs SMTPUTF8 anyway', async () => {
+  const without = await server({ hideSMTPUTF8: true });
+  expect(await senderTo(without.url)({ replyTo: 'büro@hafen.example' })).toMatchObject({ outcome: 'accepted' });
+  expect(without.arrived[0]?.raw).toMatch(/^[\p{ASCII}]+$/u);
+  expect(without.arrived[0]?.mail.replyTo).toBeUndefined();
+  const smtp = await server();
+  await senderTo(smtp.url)({ replyTo: 'büro@hafen.example' });
+  await senderTo(smtp.url)({ replyTo: 'büro@hafen.example', to: 'bjørn@example.com' });
+  expect(smtp.arrived.map(({ mail }) => mail.replyTo?.value[0]?.address)).toEqual([undefined, 'büro@hafen.example']);
+});
+
 test('line breaks in a name, a subject or an address never make a header or a recipient', async () => {
   const smtp = await server();
   const evil = 'Ada\r\nBcc: eve@example.com\r\n\r\nBuy now';

@@ -2,7 +2,7 @@ import { LINK_PATHS } from '../../auth/links.ts';
 import type { PasswordReset } from '../../auth/password-reset.ts';
 import type { AuthorizationServer } from '../../authorization-server/authorization-server.ts';
 import { isRefusal } from '../../domain/decision.ts';
-import { isAddress, normalisedEmail } from '../../domain/email-address.ts';
+import { isSafeForSmtp, normalisedEmail } from '../../domain/email-address.ts';
 import { tryAgainIn } from '../../html/formats.ts';
 import { html, named } from '../../html/html.ts';
 import { traceOf } from '../../runtime/trace.ts';
@@ -34,7 +34,7 @@ export function passwordRoutes(
   post(FORGOTTEN, async (form, request, reply) => {
     const email = normalisedEmail(form.text('email'));
     if (!reset.sendsMail) return sendCard(reply, NO_MAIL);
-    if (!isAddress(email)) return sendCard(reply, askPage(email, 'This is not an e-mail address.'));
+    if (!isSafeForSmtp(email)) return sendCard(reply, askPage(email, 'This is not an e-mail address.'));
     const waitMs = await attempts.begin(email, request.ip);
     if (waitMs > 0) {
       reply.header('retry-after', Math.ceil(waitMs / 1_000));
