@@ -31,6 +31,8 @@ import {
 import type { OperatedEventStore } from './event-store/event-store.ts';
 import { type Heartbeats, startHeartbeats } from './leases/heartbeats.ts';
 import { composeLinks } from './mail/compose/links.ts';
+import { type ContactConfirmation, createContactConfirmation } from './mail/contact-confirmation.ts';
+import { createAccountContacts } from './mail/contacts.ts';
 import { createMail, type Mail } from './mail/mail.ts';
 import { createMailContent, INBOX_SENDER, type MailContent } from './mail/mail-content.ts';
 import { createMailPreferences } from './mail/preferences.ts';
@@ -165,6 +167,7 @@ export type Core = Base & {
   readonly users: Users;
   readonly passwordReset: PasswordReset;
   readonly addressConfirmation: AddressConfirmation;
+  readonly contactConfirmation: ContactConfirmation;
   readonly checkedFiles: CheckedFiles;
   readonly invitations: Invitations;
   readonly queries: Queries;
@@ -200,7 +203,7 @@ export async function openCore(config: Config, logger: Logger, options: CoreOpti
   }
 }
 
-/** Limits the mail that a user can send to addresses of others, by changing the own one. */
+/** Limits the mail that a user can send to addresses of others, by changing the own one or that of an account. */
 const ADDRESSES_PER_HOUR = { max: 5, windowMs: 60 * 60_000 };
 /** Limits the mail that the Managers of an account can send to addresses of others, by withdrawing and inviting again. */
 const INVITATIONS_PER_DAY = { max: 100, windowMs: 24 * 60 * 60_000 };
@@ -268,6 +271,12 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     ...linked,
     countChange: (userId) => counts.add(['address', userId], ADDRESSES_PER_HOUR),
   });
+  const contacts = await createAccountContacts({ documents, personalData, clock });
+  const contactConfirmation = createContactConfirmation({
+    ...linked,
+    contacts,
+    countChange: (account) => counts.add(['contact', account], ADDRESSES_PER_HOUR),
+  });
   const invitations = await createInvitations({
     ...linked,
     ...{ documents, log, logger },
@@ -309,13 +318,14 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   });
 
   const mailContent = await createMailContent({
-    ...{ documents, readModels, personalData, queries, users, preferences, webhooks, clock },
+    ...{ readModels, personalData, queries, users, preferences, contacts, webhooks, clock },
     publicUrl: config.publicUrl,
     logId,
     sender: config.smtp?.from ?? INBOX_SENDER,
     membersOf: users.membersOf,
     links: composeLinks({
       ...{ users, passwordReset, addressConfirmation, invitations, publicUrl: config.publicUrl, clock },
+      ...{ contacts, contactConfirmation },
       accountName: async (account) => (await queries.accounts.name(account)) ?? accountInWords(account),
     }),
   });
@@ -335,6 +345,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
       users,
       passwordReset,
       addressConfirmation,
+      contactConfirmation,
       invitations,
       checkedFiles,
       queries,
@@ -355,9 +366,10 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
       const { createCopyOf } = await import('./personal-data/copies.ts');
       const readers = {
         webhookDeliveries: webhooks.getDelivery,
-        accountContacts: mailContent.contacts.readable,
-        mailInbox: mail.getKept,
-        consoleFiles: checkedFiles.readable,
+          accountContacts: contacts.readable,
+          pendingContacts: contacts.readablePending,
+          mailInbox: mail.getKept,
+          consoleFiles: checkedFiles.readable,
       };
       return createCopyOf({ events, documents, personalData, readers })(subject, onProgress);
     },

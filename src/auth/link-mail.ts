@@ -1,9 +1,9 @@
 import type { AccountKey } from '../domain/account.ts';
 import type { Timestamp } from '../domain/ids.ts';
 
-/** A mail with a link. It names the user or the invitation, from which address and link are made when it is sent. */
+/** A mail with a link. It names the user, the invitation or the account, from which address and link are made when it is sent. */
 type LinkMail = {
-  readonly kind: 'PasswordReset' | 'AddressConfirmation' | 'Invitation';
+  readonly kind: 'PasswordReset' | 'AddressConfirmation' | 'ContactConfirmation' | 'Invitation';
   readonly cause: string;
   readonly userId: string;
   readonly account?: AccountKey;

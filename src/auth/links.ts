@@ -11,13 +11,20 @@ export const LINK_PATHS = {
   newPassword: '/console/password/new',
   address: '/console/address',
   invitation: '/console/invitation',
+  contact: '/console/contact',
 } as const;
 
 /** The refusal of every link that does not work. It does not say why: that would tell a stranger something. */
 export const LINK_ENDED = refuse('ResourceNotFound', 'This link has been used, has ended, or is not complete.');
 
 /** What a link is for. One that the operator printed does not prove that its holder reads mail at the address. */
-export type LinkPurpose = 'reset' | 'reset by operator' | 'address' | 'invitation' | 'invitation by operator';
+export type LinkPurpose =
+  | 'reset'
+  | 'reset by operator'
+  | 'address'
+  | 'invitation'
+  | 'invitation by operator'
+  | 'contact';
 
 type Link = {
   readonly purpose: LinkPurpose;

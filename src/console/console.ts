@@ -17,6 +17,7 @@ import type { SecretKey } from '../secrets/secret-key.ts';
 import { showError } from './error-pages.ts';
 import { createConsoleLimits, type LimitSettings } from './limits.ts';
 import { addressRoutes } from './links/addresses.ts';
+import { contactRoutes } from './links/contacts.ts';
 import { invitationRoutes } from './links/invitations.ts';
 import { createLinkRoutes } from './links/link-page.ts';
 import { passwordRoutes } from './links/passwords.ts';
@@ -103,6 +104,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     passwordRoutes(links, { reset: deps.passwordReset, attempts: deps.resetAttempts });
     invitationRoutes(links, { ...deps, accountName: renderer.nameOf });
     addressRoutes(links, { confirmation: deps.addressConfirmation });
+    contactRoutes(links, { confirmation: deps.contactConfirmation, accountName: renderer.nameOf });
     await scope.register(async (files) => {
       registerUploads(files);
       const routes = routesOf({ pages: scope, files }, pages);

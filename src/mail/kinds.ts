@@ -101,6 +101,11 @@ const LINKS = {
     when: both('You change your address: a link to the new one, a warning to the old one.'),
     roles: [],
   },
+  ContactConfirmation: {
+    label: 'Confirmation of a contact address',
+    when: both('A Manager changes the contact address of the account: a link to the new one.'),
+    roles: [],
+  },
 } satisfies Readonly<Record<string, Kind>>;
 
 /** Every kind of mail: the settings page, the lists of mails, the guide and the choice of readers follow from it. */

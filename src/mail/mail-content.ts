@@ -1,6 +1,5 @@
 import { bookings } from '../../projections/bookings.ts';
 import type { Users } from '../auth/users.ts';
-import type { DocumentStore } from '../document-store/document-store.ts';
 import type { NamedAddress } from '../domain/email-address.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { Queries } from '../queries/queries.ts';
@@ -10,7 +9,7 @@ import { deliveryIdOf } from '../webhooks/delivery.ts';
 import { isSuccess } from '../webhooks/send/sender.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import { createCompose } from './compose/compose.ts';
-import { createAccountContacts } from './contacts.ts';
+import type { AccountContacts } from './contacts.ts';
 import type { Compose } from './new-mail.ts';
 import type { MailPreferences } from './preferences.ts';
 import { createReaders, createRecipients, type MembersOf } from './recipients.ts';
@@ -26,12 +25,12 @@ export type MailContent = Awaited<ReturnType<typeof createMailContent>>;
 
 /** What mails say, who gets them, and when (docs/decisions/mail.md). */
 export async function createMailContent(deps: {
-  readonly documents: Pick<DocumentStore, 'open'>;
   readonly readModels: ReadModels;
-  readonly personalData: Pick<PersonalData, 'sealText' | 'openTexts' | 'isForgotten'>;
+  readonly personalData: Pick<PersonalData, 'isForgotten'>;
   readonly queries: Queries;
   readonly users: Pick<Users, 'get'>;
   readonly preferences: MailPreferences;
+  readonly contacts: AccountContacts;
   readonly membersOf: MembersOf;
   readonly webhooks: Pick<Webhooks, 'getDelivery' | 'listDeliveries'>;
   readonly publicUrl: string;
@@ -40,9 +39,7 @@ export async function createMailContent(deps: {
   readonly clock: Clock;
   readonly links: Compose;
 }) {
-  const { documents, readModels, personalData, queries, users, preferences, membersOf, webhooks } = deps;
-  const contacts = await createAccountContacts({ documents, personalData });
-
+  const { readModels, personalData, queries, users, preferences, contacts, membersOf, webhooks } = deps;
   async function lastErrorOf(webhookId: string, eventId: string | undefined): Promise<string | undefined> {
     const delivery = eventId === undefined ? undefined : await webhooks.getDelivery(deliveryIdOf(eventId, webhookId));
     const deliveries = delivery ? [delivery] : await webhooks.listDeliveries({ webhookId, limit: SEARCHED });
@@ -66,7 +63,7 @@ export async function createMailContent(deps: {
     }),
     compose: createCompose({
       ...deps,
-      ...{ preferences, contacts, lastErrorOf },
+      lastErrorOf,
       user: users.get,
       isForgotten: personalData.isForgotten,
     }),

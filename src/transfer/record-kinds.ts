@@ -50,6 +50,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   seals: {},
   sealsSent: {},
   sealTiles: {},
+  pendingContacts: { ttl: 'expiresAt' },
   pendingQuotas: {},
   spaceQuotas: {},
   signInAttempts: { ttl: 'until' },

@@ -90,7 +90,7 @@ test('the contact address is validated, shown and removed', async () => {
   expect(wrong.status).toBe(422);
   expect(wrong.text).toContain('not an address');
   const saved = await brand.send(wrong, path, { contact: 'planner@northwind.example' });
-  expect(saved.flash).toContain('Contact address saved.');
+  expect(saved.flash).toContain('A link to confirm the contact address was sent to it.');
   expect(saved.text).toContain('planner@northwind.example');
   // The other party does not see it in the console.
   expect((await community.open(SETTINGS)).text).not.toContain('planner@northwind.example');

@@ -74,6 +74,44 @@ test('a new address gets a link, and the current one a notice that leads to the 
   expect(await core().users.get(id)).toMatchObject({ email: after, emailConfirmedAt: expect.any(String) });
 });
 
+test('a contact address is used once a reader of it has confirmed it, with the link of the last request alone', async () => {
+  const { contacts } = core().mailContent;
+  const path = '/console/mail/contact';
+  const manager = new Browser(running.url);
+  await manager.signIn(running.demo.communities[0].user);
+  accepted(await contacts.set(account, 'before@harbour.example'));
+  const ask = async (contact: string) => manager.send(await manager.open(path), path, { contact });
+  const asked = await ask('First@Harbour.example');
+  expect(asked.flash).toContain('was sent to it');
+  expect(asked.text).toContain('first@harbour.example');
+  const [first] = await linksTo('first@harbour.example', /contact address/);
+  await ask('second@harbour.example');
+  const [second] = await linksTo('second@harbour.example', /contact address/);
+  expect(await contacts.of(account)).toBe('before@harbour.example');
+  const reader = new Browser(running.url);
+  // It was replaced.
+  expect((await reader.open(first)).status).toBe(404);
+  expect((await reader.open(second.replace(`Community-${account.id}.`, 'Community-99.'))).status).toBe(404);
+  const page = await reader.open(second);
+  expect(page.text).toContain('second@harbour.example');
+  // Scanners open every link.
+  expect(await contacts.of(account)).toBe('before@harbour.example');
+  expect((await reader.send(page, '/contact')).text).toContain('is confirmed');
+  expect(await contacts.of(account)).toBe('second@harbour.example');
+  expect((await reader.open(second)).status).toBe(404);
+
+  await ask('third@harbour.example');
+  const [third] = await linksTo('third@harbour.example', /contact address/);
+  // The command line needs no link, and ends the one that was sent.
+  accepted(await contacts.set(account, 'operator@harbour.example'));
+  expect((await reader.open(third)).status).toBe(404);
+  await ask('');
+  expect(await contacts.of(account)).toBeUndefined();
+  for (let i = 0; i < 4; i += 1) await ask(`stranger${i}@else.example`);
+  expect((await ask('one-more@else.example')).text).toContain('too many changes');
+  accepted(await contacts.set(account, ''));
+});
+
 test('an invited stranger becomes a member with the link of the mail', async () => {
   const email = 'mail-invited@example.com';
   const manager = new Browser(running.url);
@@ -99,7 +137,13 @@ test('a mail is not sent once its link would not work', async () => {
   // As after an outage of the mail server, or sent again by hand.
   const before = (hours: number) => ({ at: toTimestamp(clock() - hours * 3_600_000) });
   const sincePassword = { ...users, get: async (id: string) => withOldPassword(await users.get(id)) };
-  const links = composeLinks({ ...core(), accountName: async () => '', publicUrl: '', users: sincePassword });
+  const links = composeLinks({
+    ...core(),
+    contacts: mailContent.contacts,
+    accountName: async () => '',
+    publicUrl: '',
+    users: sincePassword,
+  });
   expect(await links({ ...reset, ...before(0.9) })).toMatchObject({ to: email });
   expect(await links({ ...reset, ...before(1.1) })).toEqual({ skipped: 'Its link has ended.' });
   const confirmation = { ...notice, about: {} };

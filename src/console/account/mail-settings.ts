@@ -32,8 +32,11 @@ const NO_MAIL: Flash = {
   text: 'This service sends no mail yet: its operator has not set up a mail server.',
 };
 
+const CONFIRM_IT = 'A link to confirm the contact address was sent to it. Until then, the one from before is used.';
+const CANNOT_CONFIRM = 'This service sends no mail to confirm an address. Its operator can set it.';
+
 /** Which mail the user gets for the account, and at which address the account is reached. */
-export function mailSettingsPages(routes: Routes, { queries, mail, mailContent }: PageDeps): void {
+export function mailSettingsPages(routes: Routes, { queries, mail, mailContent, contactConfirmation }: PageDeps): void {
   const { preferences, contacts } = mailContent;
 
   /** The settings of the user, unless the address names another account, which the page then offers to switch to. */
@@ -45,7 +48,8 @@ export function mailSettingsPages(routes: Routes, { queries, mail, mailContent }
     if (chosen === undefined) return missing('page');
     const spaces = visit.account.kind === 'Community' ? await queries.spaces.list(visit.account) : [];
     const contact = await contacts.of(visit.account);
-    return { ...settingsPage(visit, { chosen, spaces, contact }), flash: mail.isConfigured ? [] : [NO_MAIL] };
+    const pending = (await contacts.pending(visit.account))?.address;
+    return { ...settingsPage(visit, { chosen, spaces, contact, pending }), flash: mail.isConfigured ? [] : [NO_MAIL] };
   });
 
   routes.post(PATH, 'Viewer', async (visit) => {
@@ -79,9 +83,10 @@ export function mailSettingsPages(routes: Routes, { queries, mail, mailContent }
 
   routes.post(CONTACT_PATH, 'Manager', async (visit): Promise<Answer> => {
     const typed = visit.form.text('contact');
-    const refusal = await contacts.set(visit.account, typed);
+    if (typed !== '' && !contactConfirmation.sendsMail) return contactPage(visit, typed, { contact: CANNOT_CONFIRM });
+    const refusal = await contactConfirmation.request(visit.account, typed, visit.user.id);
     if (refusal !== undefined) return contactPage(visit, typed, problemOf(refusal, { contact: 'Contact address' }));
-    return done(PATH, typed === '' ? 'Contact address removed.' : 'Contact address saved.');
+    return done(PATH, typed === '' ? 'Contact address removed.' : CONFIRM_IT);
   });
 
   const spaceOf = (account: Account, fields: Form): Promise<Space | undefined> => {
@@ -100,6 +105,8 @@ type Settings = {
   readonly chosen: Preferences;
   readonly spaces: readonly Space[];
   readonly contact: string | undefined;
+  /** The contact address that is not confirmed yet. */
+  readonly pending: string | undefined;
 };
 
 function settingsPage(visit: Visit, settings: Settings): PageContent {
@@ -111,7 +118,7 @@ function settingsPage(visit: Visit, settings: Settings): PageContent {
     lead: html`Which mail ${named(visit.user.email)} gets as a member of ${named(accountName)}.`,
     main: html`<div class="split"><div>${choicesForm(visit, settings)}</div>
 <div>${isCommunity && settings.spaces.length > 0 && spacesCard(settings)}${alwaysCard(visit)}
-${contactCard(visit, settings.contact)}</div></div>`,
+${contactCard(visit, settings)}</div></div>`,
   };
 }
 
@@ -164,9 +171,10 @@ const alwaysCard = ({ account, role }: Visit): Html =>
     (kind) => html`<li>${whenOf(kind, account.kind)}</li>`,
   )}</ul></section>`;
 
-const contactCard = (visit: Visit, contact: string | undefined): Html =>
+const contactCard = (visit: Visit, { contact, pending }: Settings): Html =>
   html`<section class="card stack"><h2>Contact address</h2>
 <p>${contact === undefined ? 'None is set, so replies to mail do not reach you.' : named(contact)}</p>
+${pending !== undefined && html`<p>${named(pending)} is used once it is confirmed: a link was sent to it.</p>`}
 <p class="muted">${othersOf(visit)} reply to this address when they answer mail about your bookings.</p>
 ${may(visit, 'Manager') && html`<div>${buttonLink(CONTACT_PATH, 'Change contact address', 'quiet')}</div>`}</section>`;
 
@@ -217,7 +225,7 @@ function spacePage(visit: Visit, space: Space, chosen: Preferences): PageContent
 function contactPage(visit: Visit, typed: string, problems: Problems = {}): PageContent {
   const content = html`${field({
     ...{ name: 'contact', label: 'Contact address', type: 'email', value: typed, problems },
-    hint: `${othersOf(visit)} reply to it when they answer mail about your bookings. Leave it empty for none.`,
+    hint: `${othersOf(visit)} reply to it. We send a link to confirm it. Leave it empty for none.`,
     attributes: { maxlength: EMAIL.max, autocomplete: 'email', spellcheck: 'false' },
   })}
 <div><button class="button">Save</button></div>`;

@@ -7,6 +7,7 @@ import type { Commands } from '../../commands/commands.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
 import type { Refusal } from '../../domain/decision.ts';
 import type { Role } from '../../domain/roles.ts';
+import type { ContactConfirmation } from '../../mail/contact-confirmation.ts';
 import type { Mail } from '../../mail/mail.ts';
 import type { MailContent } from '../../mail/mail-content.ts';
 import type { Queries } from '../../queries/queries.ts';
@@ -21,6 +22,7 @@ export type PageDeps = {
   readonly queries: Queries;
   readonly users: Pick<Users, 'get' | 'membersOf' | 'verifyPassword' | 'changePassword' | 'setRole' | 'removeMember'>;
   readonly addressConfirmation: AddressConfirmation;
+  readonly contactConfirmation: ContactConfirmation;
   readonly invitations: Invitations;
   readonly sessions: UserSessions;
   readonly checkedFiles: CheckedFiles;

@@ -19,8 +19,8 @@ export function createCompose(deps: ComposeDeps): Compose {
 
   return async (mail, others = []) => {
     const { kind, userId } = mail;
-    // An invitation names itself instead of a user.
-    if (kind !== 'Invitation' && (await isForgotten(subjectOfUser(userId))))
+    // An invitation names itself instead of a user, and the confirmation of a contact address the account.
+    if (kind !== 'Invitation' && kind !== 'ContactConfirmation' && (await isForgotten(subjectOfUser(userId))))
       return { skipped: 'The user was forgotten.' };
     if (!isChosen(kind) && !isAlways(kind)) return deps.links(mail);
     const known = await user(userId);

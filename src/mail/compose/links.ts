@@ -3,10 +3,13 @@ import type { Invitations } from '../../auth/invitations.ts';
 import type { TimedLink } from '../../auth/link-mail.ts';
 import type { PasswordReset } from '../../auth/password-reset.ts';
 import type { User, Users } from '../../auth/users.ts';
-import type { Account } from '../../domain/account.ts';
+import { type Account, accountOfKey } from '../../domain/account.ts';
 import { namedText } from '../../html/html.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { ContactConfirmation } from '../contact-confirmation.ts';
+import type { AccountContacts } from '../contacts.ts';
 import type { Compose, Message, NewMail } from '../new-mail.ts';
+import { foreignName } from './foreign-name.ts';
 import { renderMail } from './layout.ts';
 import type { Skipped } from './written.ts';
 
@@ -18,6 +21,8 @@ export function composeLinks(deps: {
   readonly passwordReset: Pick<PasswordReset, 'mailed'>;
   readonly addressConfirmation: Pick<AddressConfirmation, 'mailed'>;
   readonly invitations: Pick<Invitations, 'get' | 'mailed'>;
+  readonly contacts: Pick<AccountContacts, 'pending'>;
+  readonly contactConfirmation: Pick<ContactConfirmation, 'mailed'>;
   readonly accountName: (account: Account) => Promise<string>;
   readonly publicUrl: string;
   readonly clock: Clock;
@@ -90,8 +95,27 @@ export function composeLinks(deps: {
     return { to: user.email, ...mail };
   }
 
+  async function contact({ account: key = 'Brand:0' }: NewMail): Promise<Message | Skipped> {
+    const account = accountOfKey(key);
+    const pending = account && (await deps.contacts.pending(account));
+    if (account === undefined || pending === undefined) return { skipped: 'The address was confirmed, or replaced.' };
+    const name = foreignName(await accountName(account));
+    const by = (await users.get(pending.requestedBy))?.email;
+    const mail = renderMail({
+      subject: 'Confirm a contact address',
+      intro: [
+        `${by === undefined ? 'A member' : namedText(by)} of ${name} wants replies to mail about its bookings to go to this address.`,
+        'The link works once, for a day. If you do not know this venue or brand, do nothing.',
+      ],
+      action: { text: 'Confirm the address', url: deps.contactConfirmation.mailed(account, pending).url },
+      footer: 'You get this mail because a member of the account entered your address.',
+    });
+    return { to: pending.address, ...mail };
+  }
+
   return async (mail) => {
     if (mail.kind === 'Invitation') return invitation(mail);
+    if (mail.kind === 'ContactConfirmation') return contact(mail);
     const user = await users.get(mail.userId);
     if (user === undefined) return { skipped: 'The user was removed.' };
     if (mail.kind === 'PasswordReset') return reset(user, mail);
