@@ -6,7 +6,17 @@ import { projection } from './projection.ts';
 export type CommunityDocument = Community & {
   /** When its name or zone was changed last. Both show in calendars. */
   readonly changedAt?: Timestamp;
+  /** The name that it had a day before it was renamed last, and when that was. */
+  readonly renamed?: { readonly from: string; readonly at: Timestamp };
 };
+
+/** A name that was changed again within a day was hardly seen. */
+const DAY_MS = 24 * 3_600_000;
+
+function renamed(before: CommunityDocument, at: Timestamp): NonNullable<CommunityDocument['renamed']> {
+  const isShortLived = before.renamed !== undefined && Date.parse(at) - Date.parse(before.renamed.at) < DAY_MS;
+  return { from: isShortLived ? (before.renamed?.from ?? before.name) : before.name, at };
+}
 
 /** Every community with its name and time zone. */
 export const communities = projection<CommunityDocument, CommunityEvent>({
@@ -18,7 +28,17 @@ export const communities = projection<CommunityDocument, CommunityEvent>({
     CommunityAdded: evolveCommunity,
     CommunityChanged(community, event) {
       const next = evolveCommunity(community, event);
-      return next && { ...next, changedAt: event.metadata.at };
+      const { name } = event.data;
+      const { at } = event.metadata;
+      return (
+        community &&
+        next && {
+          ...community,
+          ...next,
+          changedAt: at,
+          ...(name !== undefined && name !== community.name && { renamed: renamed(community, at) }),
+        }
+      );
     },
   },
 });

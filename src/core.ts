@@ -18,7 +18,6 @@ import { type CheckedFiles, openCheckedFiles } from './console/sessions/checked-
 import { deleteSessionsOf } from './console/sessions/session-records.ts';
 import { type Credentials, openCredentials } from './credentials/credentials.ts';
 import type { OperatedDocumentStore } from './document-store/document-store.ts';
-import { accountInWords } from './domain/account.ts';
 import { defined } from './domain/defined.ts';
 import {
   COMMAND_STARTS_WITHIN_MS,
@@ -326,7 +325,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     links: composeLinks({
       ...{ users, passwordReset, addressConfirmation, invitations, publicUrl: config.publicUrl, clock },
       ...{ contacts, contactConfirmation },
-      accountName: async (account) => (await queries.accounts.name(account)) ?? accountInWords(account),
+      accounts: queries.accounts,
     }),
   });
 
@@ -366,10 +365,10 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
       const { createCopyOf } = await import('./personal-data/copies.ts');
       const readers = {
         webhookDeliveries: webhooks.getDelivery,
-          accountContacts: contacts.readable,
-          pendingContacts: contacts.readablePending,
-          mailInbox: mail.getKept,
-          consoleFiles: checkedFiles.readable,
+        accountContacts: contacts.readable,
+        pendingContacts: contacts.readablePending,
+        mailInbox: mail.getKept,
+        consoleFiles: checkedFiles.readable,
       };
       return createCopyOf({ events, documents, personalData, readers })(subject, onProgress);
     },

@@ -38,7 +38,7 @@ const UNIT = [
   'test/config.test.ts',
   'test/contract/webhook-payload.test.ts',
   'test/docs.test.ts',
-  'test/mail/{hourly-limit,kinds,layout,outcome,recipients,refusals,reminders}.test.ts',
+  'test/mail/{foreign-name,hourly-limit,kinds,layout,outcome,recipients,refusals,reminders}.test.ts',
   'test/runtime/{serial-queue,turns}.test.ts',
   'test/tools-report.test.ts',
   'test/webhooks/{breaker,due-deliveries,permits,schedule,signature}.test.ts',

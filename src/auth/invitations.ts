@@ -325,6 +325,9 @@ export async function createInvitations(deps: {
     /** Withdraws the invitations of members who are no longer Managers of the account. Call it after such a change. */
     withdrawLapsed,
 
+    /** The user who made an invitation; undefined if it was the operator. */
+    inviterOf: async (id: string): Promise<string | undefined> => (await records.get(id))?.document.inviterId,
+
     /** The link of a mail. The same each time. */
     mailed: (invitation: Invitation): TimedLink => linkTo(invitation, 'invitation'),
 

@@ -4,6 +4,7 @@ import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import type { Brand } from '../domain/brand.ts';
+import type { Timestamp } from '../domain/ids.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 
 export const brandsById = declareQuery(brands, (): Find<Brand> => ({ sort: [{ field: 'brandId' }] }), []);
@@ -18,6 +19,14 @@ export function createAccountQueries({ readModels }: { readonly readModels: Read
           ? await readModels.collection(brands).get(key)
           : await readModels.collection(communities).get(key);
       return stored?.document.name;
+    },
+
+    /** The name that an account had before it was renamed within a time; undefined if it has the same. */
+    async formerName({ kind, id }: Account, since: Timestamp): Promise<string | undefined> {
+      // Brands keep their names.
+      const stored = kind === 'Brand' ? undefined : await readModels.collection(communities).get(String(id));
+      const { name, renamed } = stored?.document ?? {};
+      return renamed !== undefined && renamed.at > since && renamed.from !== name ? renamed.from : undefined;
     },
   };
 }

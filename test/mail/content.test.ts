@@ -38,16 +38,20 @@ async function written(sample: Sample): Promise<Message> {
 
 describe('what mails say', () => {
   it.each([
-    ['BookingRequested', 'Community', 'Request: Northwind Coffee, Great Hall, Sun 10 Jan 2027, 10:00–14:00'],
-    ['AnswerDue', 'Community', 'Answer soon: Northwind Coffee, Great Hall, Sun 10 Jan 2027, 10:00–14:00'],
+    ['BookingRequested', 'Community', 'Request: “Northwind Coffee”, Great Hall, Sun 10 Jan 2027, 10:00–14:00'],
+    ['AnswerDue', 'Community', 'Answer soon: “Northwind Coffee”, Great Hall, Sun 10 Jan 2027, 10:00–14:00'],
     ['BookingApproved', 'Brand', 'Approved: Great Hall, Sun 20 Dec 2026, 10:00–14:00'],
     ['BookingDeclined', 'Brand', 'Declined: Great Hall, Mon 11 Jan 2027, 10:00–14:00'],
-    ['BookingCancelled', 'Community', 'Withdrawn: Northwind Coffee, Great Hall, Tue 12 Jan 2027, 10:00–14:00'],
+    ['BookingCancelled', 'Community', 'Withdrawn: “Northwind Coffee”, Great Hall, Tue 12 Jan 2027, 10:00–14:00'],
     ['BookingCancelled', 'Brand', 'Cancelled: Great Hall, Wed 13 Jan 2027, 10:00–14:00'],
-    ['BookingExpired', 'Community', 'Expired: Northwind Coffee, Great Hall, Fri 4 Dec 2026, 10:00–14:00'],
+    ['BookingExpired', 'Community', 'Expired: “Northwind Coffee”, Great Hall, Fri 4 Dec 2026, 10:00–14:00'],
     ['BookingExpired', 'Brand', 'Expired: Great Hall, Fri 4 Dec 2026, 10:00–14:00'],
-    ['ReviewPublished', 'Community', 'Review, 4 of 5 stars: Northwind Coffee, Great Hall, Thu 3 Dec 2026, 10:00–14:00'],
-    ['EventTomorrow', 'Community', 'Tomorrow: Northwind Coffee, Great Hall, Sun 20 Dec 2026, 10:00–14:00'],
+    [
+      'ReviewPublished',
+      'Community',
+      'Review, 4 of 5 stars: “Northwind Coffee”, Great Hall, Thu 3 Dec 2026, 10:00–14:00',
+    ],
+    ['EventTomorrow', 'Community', 'Tomorrow: “Northwind Coffee”, Great Hall, Sun 20 Dec 2026, 10:00–14:00'],
     ['EventTomorrow', 'Brand', 'Tomorrow: Great Hall, Sun 20 Dec 2026, 10:00–14:00'],
     ['WebhookDisabled', 'Brand', `Webhook disabled: https://hooks.example.com/${'x'.repeat(33)}…`],
     ['ApiKeyIssued', 'Brand', 'New API key: Quittengelb'],
@@ -61,12 +65,12 @@ describe('what mails say', () => {
 
   it('names the facts of a request, and links to its page', async () => {
     const { text } = await written(find('BookingRequested'));
-    expect(text).toContain(`Northwind Coffee requests Great Hall.
+    expect(text).toContain(`“Northwind Coffee” requests Great Hall.
 
 Answer by 9 Dec 2026, 13:00 Berlin time, or the request expires.
 
 Space: Great Hall
-Brand: Northwind Coffee
+Brand: “Northwind Coffee”
 When: Sunday 10 January 2027, 10:00–14:00, Berlin time
 Message: Zwetschgenkuchen
 You earn: $200.00
@@ -80,7 +84,7 @@ http://localhost:3000/console/bookings/`);
 
   it('gives the brand its price, the reason and the refund of a cancelled booking', async () => {
     const { text } = await written(find('BookingCancelled', 'Brand'));
-    expect(text).toContain('Harbour Lofts cancelled your booking of Great Hall.\n\n$230.00 was refunded.');
+    expect(text).toContain('“Harbour Lofts” cancelled your booking of Great Hall.\n\n$230.00 was refunded.');
     expect(text).toContain('Total: $230.00\nReason: Nieselregen\nRefunded: $230.00');
     expect(text).not.toContain('You earn');
   });
@@ -109,9 +113,9 @@ describe('a digest', () => {
     if ('skipped' in message) throw new Error(message.skipped);
     expect(message.subject).toBe('2 bookings with news');
     expect(message.to).toBe('ada@example.com');
-    const answer = message.text.indexOf('Answer soon:\n    Northwind Coffee, Great Hall, Sun 10 Jan 2027');
+    const answer = message.text.indexOf('Answer soon:\n    “Northwind Coffee”, Great Hall, Sun 10 Jan 2027');
     expect(answer).toBeGreaterThan(0);
-    expect(message.text.indexOf('Expired:\n    Northwind Coffee, Great Hall, Fri 4 Dec')).toBeGreaterThan(answer);
+    expect(message.text.indexOf('Expired:\n    “Northwind Coffee”, Great Hall, Fri 4 Dec')).toBeGreaterThan(answer);
     expect(message.text).not.toContain('Request:');
     expect(message.text).toMatch(/http:\/\/localhost:3000\/console\/bookings\/\d+\n/);
     expect(message.settingsUrl).toMatch(/settings\?of=Community:/);

@@ -117,12 +117,36 @@ test('an invited stranger becomes a member with the link of the mail', async () 
   const manager = new Browser(running.url);
   await manager.signIn(running.demo.communities[0].user);
   await manager.send(await manager.open('/console/people'), '/invitations', { email, role: 'Coordinator' });
-  const [link] = await linksTo(email, /You are invited/);
+  const [link] = await linksTo(email, /^Invitation/);
   const stranger = new Browser(running.url);
   await stranger.send(await stranger.open(link), '/invitation', { password: NEW_PASSWORD });
   expect((await stranger.signIn({ email, password: NEW_PASSWORD })).title).toContain('Requests');
   // A Coordinator answers requests and may not invite people.
   expect((await stranger.open('/console/people')).status).toBe(403);
+});
+
+test('an invitation names its inviter, and is no tool for phishing', async () => {
+  const { commands, invitations, users, mailContent } = core();
+  const added = accepted(await commands.catalogue.addCommunity({ name: 'Quay Rooms', timeZone: 'UTC' }, BY_OPERATOR));
+  const own: Account = { kind: 'Community', id: communityId(added.communityId) };
+  const manager = accepted(
+    await users.add({ email: 'mia@quay.example', password: PASSWORD, accounts: [own] }, BY_OPERATOR),
+  );
+  const evil =
+    'Venue Booking security team. Your account ends today, sign in at https://evil.example/x or mail a@evil.example';
+  const facts = { name: evil };
+  accepted(await commands.catalogue.changeCommunity({ communityId: own.id, facts }, BY_OPERATOR));
+  const wanted = { account: own, role: 'Viewer', email: 'phished@example.com' } as const;
+  const { id } = accepted(await invitations.invite(wanted, manager, BY_OPERATOR));
+  const at = toTimestamp(core().clock());
+  const mail = await mailContent.compose({ kind: 'Invitation', cause: 'x', userId: id, about: {}, at });
+  if ('skipped' in mail) throw new Error(mail.skipped);
+  expect(mail.subject).toMatch(
+    /^Invitation to act for the community “Venue Booking security team\. Your account ends today, sign …” \(until/,
+  );
+  expect(mail.text).toContain('mia@quay.example invites you to act for the community “Venue');
+  expect(mail.text).toContain('(until recently “Quay Rooms”)');
+  for (const part of [mail.text, mail.html, mail.subject]) expect(part).not.toMatch(/evil/);
 });
 
 test('a mail is not sent once its link would not work', async () => {
@@ -140,7 +164,7 @@ test('a mail is not sent once its link would not work', async () => {
   const links = composeLinks({
     ...core(),
     contacts: mailContent.contacts,
-    accountName: async () => '',
+    accounts: core().queries.accounts,
     publicUrl: '',
     users: sincePassword,
   });

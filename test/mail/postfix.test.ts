@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../eventually.ts';
+import { lacks } from '../lacks.ts';
 import { openMailVenue, READERS } from './mail-venue.ts';
-import { missingPostfix, startPostfix } from './postfix.ts';
+import { POSTFIX, startPostfix } from './postfix.ts';
 import { type Smtp, startSmtp } from './smtp.ts';
 
 /** Restrictions under which Postfix refuses the service, and the settings of its operator that end them. */
@@ -17,9 +18,7 @@ const CASES = Object.entries(RESTRICTIONS).flatMap(([refused, settings]) =>
   ['yes', 'no'].map((delay) => ({ refused, delay, settings: { ...settings, smtpd_delay_reject: delay } })),
 );
 
-if (missingPostfix !== undefined) console.warn(`Skipped test/mail/postfix.test.ts: ${missingPostfix}`);
-
-describe.skipIf(missingPostfix !== undefined)('Postfix', () => {
+describe.skipIf(lacks(POSTFIX))('Postfix', () => {
   let behind: Smtp;
   beforeAll(async () => {
     behind = await startSmtp();

@@ -6,16 +6,19 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
+import { envFor, foundAt, type Tool } from '../tool.ts';
 
 const run = promisify(execFile);
-const POSTFIX = '/usr/sbin/postfix';
+const PROGRAM = '/usr/sbin/postfix';
 
-/** Why Postfix cannot be started here. */
-export const missingPostfix: string | undefined = !existsSync(POSTFIX)
-  ? 'Postfix is not installed'
-  : process.getuid?.() === 0
-    ? undefined
-    : 'Postfix can only be started by root';
+/** A mail server that many operators run. Only root can start it. */
+export const POSTFIX: Tool = {
+  name: 'Postfix',
+  look() {
+    if (!existsSync(PROGRAM)) return { missing: 'not installed', install: 'apt-get install postfix' };
+    return process.getuid?.() === 0 ? { found: PROGRAM } : { missing: 'not started by root', install: 'run as root' };
+  },
+};
 
 const SERVICES = (port: number) => `
 127.0.0.1:${port} inet n - n - - smtpd
@@ -39,8 +42,8 @@ export async function startPostfix(settings: Readonly<Record<string, string>>, r
   const [config, queue, data] = ['etc', 'queue', 'data'].map((name) => join(folder, name)) as [string, string, string];
   await Promise.all([config, queue, data].map((each) => mkdir(each, { mode: 0o755 })));
   // Its daemons leave root behind.
-  await run('chmod', ['755', folder]);
-  await run('chown', ['postfix', data]);
+  await run('chmod', ['755', folder], { env: envFor(POSTFIX) });
+  await run('chown', ['postfix', data], { env: envFor(POSTFIX) });
   const common = {
     compatibility_level: '3.6',
     queue_directory: queue,
@@ -67,7 +70,7 @@ export async function startPostfix(settings: Readonly<Record<string, string>>, r
     );
   await configure(settings);
   await writeFile(join(config, 'master.cf'), SERVICES(port));
-  const control = (command: string) => run(POSTFIX, ['-c', config, command]);
+  const control = (command: string) => run(foundAt(POSTFIX), ['-c', config, command], { env: envFor(POSTFIX) });
   await control('start');
   return {
     url: `smtp://127.0.0.1:${port}`,

@@ -175,10 +175,16 @@ test('communities and brands', () => {
     type: 'CommunityChanged',
     data: { ...facts, communityId: community.communityId },
   });
-  for (const facts of [{ name: 'Quay' }, { timeZone: 'Asia/Tokyo' }])
-    expect(folded(communities, added, changed(facts))).toEqual({
-      1: { ...community, ...facts, changedAt: '2026-12-01T12:00:00.000Z' },
-    });
+  const at = '2026-12-01T12:00:00.000Z';
+  expect(folded(communities, added, changed({ name: 'Quay' }))).toEqual({
+    1: { ...community, name: 'Quay', changedAt: at, renamed: { from: 'Harbour', at } },
+  });
+  // Names that were changed again within a day do not hide the one before.
+  const often = ['Bank', 'Post', 'Quay'].map((name) => changed({ name }));
+  expect(folded(communities, added, ...often)).toMatchObject({ 1: { name: 'Quay', renamed: { from: 'Harbour' } } });
+  expect(folded(communities, added, changed({ timeZone: 'Asia/Tokyo' }))).toEqual({
+    1: { ...community, timeZone: 'Asia/Tokyo', changedAt: at },
+  });
   expect(folded(brands, { type: 'BrandAdded', data: brand })).toEqual({ 3: brand });
 });
 

@@ -11,6 +11,7 @@ import { Unavailable } from '../../runtime/unavailable.ts';
 import type { ChosenKind } from '../kinds.ts';
 import type { NewMail } from '../new-mail.ts';
 import { isTomorrow } from '../reminders.ts';
+import { foreignAccountName, foreignName, foreignText } from './foreign-name.ts';
 import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
 
 type Deps = Pick<ComposeDeps, 'queries' | 'contacts' | 'publicUrl' | 'logId' | 'sender' | 'clock'>;
@@ -21,7 +22,6 @@ type Seen = {
   readonly booking: ReadableBooking;
   readonly reader: Reader;
   readonly isCommunity: boolean;
-  readonly communityName: string;
   /** The name of the other party. */
   readonly other: string;
   readonly now: number;
@@ -41,9 +41,10 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
   if (booking === undefined) throw new Unavailable(`The read models do not show booking ${about.bookingId} yet`);
   const isCommunity = account.kind === 'Community';
   const community = await queries.spaces.community(booking.communityId);
-  const communityName = community?.name ?? 'the community';
-  const other = namedText(shortened(isCommunity ? booking.brandName : communityName));
-  const seen: Seen = { booking, reader, isCommunity, communityName, other, now: clock() };
+  const other = isCommunity
+    ? foreignName(booking.brandName)
+    : await foreignAccountName(queries.accounts, communityOf(booking), clock());
+  const seen: Seen = { booking, reader, isCommunity, other, now: clock() };
   const skipped = outdated(kind, seen);
   if (skipped !== undefined) return { skipped };
 
@@ -114,7 +115,9 @@ async function reviewFacts({ queries }: Deps, booking: ReadableBooking): Promise
 
 const starsOf = (rating: number): string => `${rating} of ${RATING.max} stars`;
 
-const spaceOf = ({ booking }: Seen): string => namedText(shortened(booking.spaceName));
+/** For a brand, the name of the space is one that others chose. */
+const spaceOf = ({ booking, isCommunity }: Seen): string =>
+  isCommunity ? namedText(shortened(booking.spaceName)) : foreignText(booking.spaceName);
 const momentOf = ({ booking }: Seen, moment: number): string =>
   `${momentIn(booking.timeZone, moment)} ${zoneName(booking.timeZone)}`;
 const wasApproved = ({ booking }: Seen): boolean => booking.charge !== undefined;
@@ -208,11 +211,14 @@ function briefly(seen: Seen): string {
   return [...(isCommunity ? [other] : []), spaceOf(seen), ...when].join(', ');
 }
 
-const placeOf = ({ booking, isCommunity, communityName }: Seen): readonly (readonly [string, string])[] => [
-  ['Space', booking.spaceName],
-  isCommunity ? ['Brand', booking.brandName] : ['Community', communityName],
-  ['When', `${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)}, ${zoneName(booking.timeZone)}`],
+const placeOf = (seen: Seen): readonly (readonly [string, string])[] => [
+  ['Space', seen.isCommunity ? seen.booking.spaceName : spaceOf(seen)],
+  [seen.isCommunity ? 'Brand' : 'Community', seen.other],
+  ['When', whenOf(seen.booking)],
 ];
+
+const whenOf = ({ date, startHour, freeFrom, timeZone }: ReadableBooking): string =>
+  `${longDate(date)}, ${hours(startHour, freeFrom)}, ${zoneName(timeZone)}`;
 
 /** The facts that the page of the booking shows. */
 function bookingFacts(seen: Seen): readonly (readonly [string, string])[] {

@@ -3,13 +3,13 @@ import type { Invitations } from '../../auth/invitations.ts';
 import type { TimedLink } from '../../auth/link-mail.ts';
 import type { PasswordReset } from '../../auth/password-reset.ts';
 import type { User, Users } from '../../auth/users.ts';
-import { type Account, accountOfKey } from '../../domain/account.ts';
+import { accountOfKey } from '../../domain/account.ts';
 import { namedText } from '../../html/html.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ContactConfirmation } from '../contact-confirmation.ts';
 import type { AccountContacts } from '../contacts.ts';
 import type { Compose, Message, NewMail } from '../new-mail.ts';
-import { foreignName } from './foreign-name.ts';
+import { foreignAccountName } from './foreign-name.ts';
 import { renderMail } from './layout.ts';
 import type { Skipped } from './written.ts';
 
@@ -20,25 +20,28 @@ export function composeLinks(deps: {
   readonly users: Pick<Users, 'get'>;
   readonly passwordReset: Pick<PasswordReset, 'mailed'>;
   readonly addressConfirmation: Pick<AddressConfirmation, 'mailed'>;
-  readonly invitations: Pick<Invitations, 'get' | 'mailed'>;
+  readonly invitations: Pick<Invitations, 'get' | 'inviterOf' | 'mailed'>;
   readonly contacts: Pick<AccountContacts, 'pending'>;
   readonly contactConfirmation: Pick<ContactConfirmation, 'mailed'>;
-  readonly accountName: (account: Account) => Promise<string>;
+  readonly accounts: Parameters<typeof foreignAccountName>[0];
   readonly publicUrl: string;
   readonly clock: Clock;
 }): Compose {
-  const { users, passwordReset, addressConfirmation, invitations, accountName, publicUrl, clock } = deps;
+  const { users, passwordReset, addressConfirmation, invitations, accounts, publicUrl, clock } = deps;
   const yourAccount = `${publicUrl}/console/account`;
 
   async function invitation({ userId }: NewMail): Promise<Message | Skipped> {
     const open = await invitations.get(userId);
     if (open === undefined) return { skipped: 'The invitation was accepted or withdrawn, or has ended.' };
-    const name = namedText(await accountName(open.account));
+    const name = await foreignAccountName(accounts, open.account, clock());
+    const kind = open.account.kind === 'Community' ? 'community' : 'brand';
+    const by = (await users.get((await invitations.inviterOf(open.id)) ?? ''))?.email;
     const mail = renderMail({
-      subject: `You are invited to act for ${name}`,
+      subject: `Invitation to act for the ${kind} ${name}`,
       intro: [
-        `You are invited to act for ${name} as a ${open.role} on this booking service.`,
+        `${by === undefined ? 'The operator of this booking service' : namedText(by)} invites you to act for the ${kind} ${name} as a ${open.role}.`,
         'The link works once, for a week. If you do not know this venue or brand, do nothing: you become no member.',
+        'A member chose the name in quotes. This service asks for no password in a mail.',
       ],
       action: { text: 'See the invitation', url: invitations.mailed(open).url },
       footer: 'You get this mail because a member of the account entered your address.',
@@ -99,7 +102,7 @@ export function composeLinks(deps: {
     const account = accountOfKey(key);
     const pending = account && (await deps.contacts.pending(account));
     if (account === undefined || pending === undefined) return { skipped: 'The address was confirmed, or replaced.' };
-    const name = foreignName(await accountName(account));
+    const name = await foreignAccountName(accounts, account, clock());
     const by = (await users.get(pending.requestedBy))?.email;
     const mail = renderMail({
       subject: 'Confirm a contact address',
