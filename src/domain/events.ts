@@ -158,7 +158,7 @@ export type SpaceChanged = Event<
 export type SpaceClosed = Event<'SpaceClosed', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
 export type SpaceOpened = Event<'SpaceOpened', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
 /** Earlier releases: the hours of one date. Now `dates` of {@link SpaceChanged}, one event for a save. */
-export type SpecialHoursSet = Event<
+type SpecialHoursSet = Event<
   'SpecialHoursSet',
   {
     readonly spaceId: SpaceId;
@@ -167,7 +167,7 @@ export type SpecialHoursSet = Event<
     readonly hours: DayHours;
   }
 >;
-export type SpecialHoursRemoved = Event<
+type SpecialHoursRemoved = Event<
   'SpecialHoursRemoved',
   { readonly spaceId: SpaceId; readonly communityId: CommunityId; readonly date: PlainDate }
 >;

@@ -363,6 +363,7 @@ test('mail of one account that floods the queue delays no other: security first,
   expect(to.indexOf('usr_other@example.com')).toBeLessThan(8);
 
   await mail.enqueue({ ...venue.newMail(2), kind: 'PasswordReset', userId: 'usr_late' });
+  // Others went on while it was stored.
   const before = smtp.arrived.length;
   await eventually(() => expect(smtp.arrived.map((arrived) => arrived.to[0])).toContain('usr_late@example.com'));
   const late = smtp.arrived.findIndex((arrived) => arrived.to[0] === 'usr_late@example.com');
