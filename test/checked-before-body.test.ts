@@ -199,6 +199,38 @@ describe('of those who may do less, the body is not read', () => {
     await Promise.all(arriving);
   });
 
+  test.each(['REST', 'MCP'] as const)('nor that of a 33rd call of an account over %s while 32 arrive', async (face) => {
+    const { account } = await service.brand();
+    const { authorizationServer } = service.core;
+    const client = accepted(await authorizationServer.clients.addClient({ account, name: 'Assistant' }, BY_OPERATOR));
+    const token = face === 'MCP' ? await tokenOf(client) : await service.key(account);
+    const path = face === 'MCP' ? '/mcp' : '/api/v1/webhooks';
+    const headers = { authorization: `Bearer ${token}` };
+    const reading = vi.spyOn(IncomingMessage.prototype, 'resume');
+    onTestFinished(() => reading.mockRestore());
+    const bodies = () => reading.mock.contexts.filter((one) => one instanceof IncomingMessage && one.url === path);
+    const call = { method: 'POST', path, type: 'application/json', headers };
+    const arriving = Array.from({ length: 32 }, () => begin(call));
+    await eventually(() => expect(new Set(bodies()).size).toBe(32));
+    const options = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: '{}' };
+    const last = fetch(`${url}${path}`, options);
+    for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
+    expect(new Set(bodies()).size).toBe(32);
+    for (const socket of sockets) socket.destroy();
+    expect((await last).status).toBeGreaterThanOrEqual(400);
+    await Promise.all(arriving);
+  });
+
+  async function tokenOf({ clientId, clientSecret }: { readonly clientId: string; readonly clientSecret: string }) {
+    const grant = { grant_type: 'client_credentials', resource: 'mcp', scope: 'service.mcp' };
+    const answer = await fetch(`${url}${PATHS.token}`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}`, 'x-forwarded-for': '203.0.113.4' },
+      body: new URLSearchParams(grant),
+    });
+    return String(JSON.parse(await answer.text()).access_token);
+  }
+
   test('nor that of a call without the permission', async () => {
     const { account } = await service.brand();
     const headers = { authorization: `Bearer ${await service.key(account, 1)}` };

@@ -1,4 +1,4 @@
-import type { preHandlerAsyncHookHandler, RouteOptions } from 'fastify';
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { accountKey } from '../domain/account.ts';
 import { isObject } from '../domain/is-object.ts';
 import { createTurns } from '../runtime/turns.ts';
@@ -12,21 +12,25 @@ const LISTS_AT_ONCE = 2;
  */
 const CHANGES_AT_ONCE = 32;
 
+type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+
 /**
- * The hooks that let a request wait for its account's turn before its handler reads anything: what a waiting request had read would stay in
- * memory for as long as clients do not read the answers before it.
- * @returns the hook of a route; undefined if its requests are cheap
+ * The hook of a route that lets a request wait for its account's turn: before the handler of a list, or before the body of a change. What a
+ * waiting request had read would stay in memory for as long as those before it take.
  */
-export function createTurnHooks(): (route: RouteOptions) => preHandlerAsyncHookHandler | undefined {
-  const list = turnHook(LISTS_AT_ONCE);
-  const change = turnHook(CHANGES_AT_ONCE);
+type TurnHook = { readonly preHandler: Hook } | { readonly preParsing: Hook };
+
+/** @returns the hook of a route; undefined if its requests are cheap */
+export function createTurnHooks(): (route: RouteOptions) => TurnHook | undefined {
+  const list = { preHandler: turnHook(LISTS_AT_ONCE) };
+  const change = { preParsing: turnHook(CHANGES_AT_ONCE) };
   return (route) => {
     if (answersWithList(route)) return list;
     return [route.method].flat().every((method) => method === 'GET' || method === 'HEAD') ? undefined : change;
   };
 }
 
-function turnHook(limit: number): preHandlerAsyncHookHandler {
+function turnHook(limit: number): Hook {
   const turns = createTurns(limit);
   return async ({ caller }, reply) => {
     const turn = await turns.take(accountKey(caller.account), reply.raw);

@@ -75,9 +75,12 @@ export const api =
           const { check, checkAgain } = accessHooksOf(route.config.access);
           route.onRequest = check;
           route.preValidation = [refuseEmptySegments, refuseUnknownParameters(route.schema)];
-          const takeTurn = turnHookOf(route);
+          const turn = turnHookOf(route);
+          if (turn === undefined) return;
+          if ('preParsing' in turn) route.preParsing = turn.preParsing;
           // Before the hook that notes that a change has begun: one that waits for its turn has not.
-          if (takeTurn !== undefined) route.preHandler = [takeTurn, checkAgain, ...[route.preHandler ?? []].flat()];
+          const beforeHandler = 'preHandler' in turn ? [turn.preHandler, checkAgain] : [checkAgain];
+          route.preHandler = [...beforeHandler, ...[route.preHandler ?? []].flat()];
         });
         // After the hook above, which replaces the `onRequest` of each route.
         await registerCompression(routes);

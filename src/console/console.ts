@@ -138,7 +138,8 @@ function limitRefusals(scope: FastifyInstance, { sessions, cookies, countRefusal
     const seconds = request.method === 'POST' ? await waitAfterRefusals(request) : undefined;
     if (seconds === undefined) return undefined;
     const current = await sessions.current(cookies.get(request, SESSION_COOKIE));
-    return current === undefined ? sendTooManyForms(reply, seconds) : undefined;
+    // With its connection, so that not even the rest of a body is received.
+    return current === undefined ? sendTooManyForms(reply.header('connection', 'close'), seconds) : undefined;
   });
   // Those whose body cannot be read, or has texts that no field takes, reach no page.
   scope.addHook('onError', async (request, _reply, { statusCode = 500 }) => {

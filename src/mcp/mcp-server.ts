@@ -15,6 +15,8 @@ import type { ToolDeps } from './tool.ts';
 
 /** As for the REST API. */
 const MAX_BODY = 64 * 1024;
+/** Concurrent requests per account. Those that wait have not been read. */
+const REQUESTS_AT_ONCE = 32;
 /** Concurrent messages per account. Further ones wait, those of one batch one after another. */
 const AT_ONCE = 4;
 /** Parts of the SDK, each after those that it imports. All at once would hold the thread for 120 ms. */
@@ -58,6 +60,7 @@ export function mcpRoutes(deps: {
       .send({ error: error ?? 'invalid_token', error_description: description });
   }
 
+  const requests = createTurns(REQUESTS_AT_ONCE);
   const turns = createTurns(AT_ONCE);
 
   return async (app) => {
@@ -108,6 +111,7 @@ export function mcpRoutes(deps: {
         return refuse(reply, 403, 'insufficient_scope', `The token lacks the scope ${MCP_SCOPE}.`);
       request.mcpToken = verified;
       request.sender = verified.caller;
+      if (request.method === 'POST') await requests.take(accountKey(verified.caller.account), reply.raw);
       return undefined;
     };
 

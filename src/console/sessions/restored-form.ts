@@ -31,7 +31,9 @@ export function saveForm(cookies: Cookies, request: FastifyRequest, reply: Fasti
   const path = pathOf(request);
   if (!isRestorable(path)) return;
   const fields = Object.fromEntries(
-    Object.entries(Object(request.body)).filter(([name]) => name !== 'csrf' && name !== 'once'),
+    Object.entries(Object(request.body)).filter(
+      ([name, value]) => name !== 'csrf' && name !== 'once' && !ArrayBuffer.isView(value),
+    ),
   );
   const saved: RestoredForm = { path, owner, fields };
   if (Buffer.byteLength(JSON.stringify(saved)) <= MAX_BYTES) cookies.setSealed(reply, COOKIE, saved, SECONDS);
