@@ -89,8 +89,11 @@ export function createClosureImport({
       communityId,
     );
     const done = { added: 0, addedBefore: 0 };
+    const turn = yieldEvery(2);
     let handled = 0;
     for await (const page of inPages(planned, AT_ONCE)) {
+      // Days that are in memory are checked without a pause.
+      await turn();
       await Promise.all(
         page.map(async (each) => {
           const outcome = await take(each, isDryRun, context);
