@@ -3,13 +3,14 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { type Attack, BEGUN, requestAndCancel, tokenOf } from './attacks.ts';
+import { type Attack, requestAndCancel, tokenOf } from './attack.ts';
+import { type AttackName, BEGUN } from './attacks.ts';
 import { type Checkout, registerWebhook, type Service } from './checkout.ts';
 import type { Figure } from './figure.ts';
 import type { Receiver } from './receiver.ts';
 import { bookingRequests, dateIn } from './requests.ts';
 
-type Attacker = Omit<Attack, 'url' | 'name'>;
+type Attacker = Omit<Attack, 'url'>;
 /** Another account, which is not part of any attack. */
 type Victim = { readonly service: Service; readonly key: string };
 
@@ -24,6 +25,7 @@ const figure = (meanwhile: string): Figure => ({ name: `another account, ${meanw
 const ATTACKS = {
   requests: 'while 64 connections request bookings',
   unread: 'while 6,000 lists are asked for and not read',
+  pipelined: 'while 15,000 lists are asked for at once, again and again, and not read',
   lists: 'while 32 lists are read all the time',
   searches: 'while 64 MCP clients search a year for open days',
   day: 'while a day with thousands of bookings is folded and booked',
@@ -33,10 +35,15 @@ const ATTACKS = {
   callback: 'while a stranger repeats the callback of a sign-in',
   forms: 'while a stranger sends forms of 64 KB',
   texts: 'while long texts are sent as dates and names',
+  uploads: 'while a stranger sends forms of a megabyte, as one file and as 15,000 parts',
+  imports: 'while files of a megabyte are checked',
+  streams: 'while 300 live pages of a session are opened and days are closed',
+  signIns: 'while a stranger tries passwords from ever new addresses',
+  feeds: 'while 200 connections ask for calendar feeds and do not read them',
   // The last one: its deliveries go on in every process that starts later.
   webhooks: 'while 15 receivers hang',
-} as const satisfies Readonly<Record<Attack['name'], string>>;
-const NAMES = Object.keys(ATTACKS) as Attack['name'][];
+} as const satisfies Readonly<Record<AttackName, string>>;
+const NAMES = Object.keys(ATTACKS) as AttackName[];
 
 export const hostileFigures: Readonly<Record<string, Figure>> = {
   idle: figure('at rest'),
@@ -111,14 +118,14 @@ const fieldOf = (json: unknown, name: string): string => {
   return String(value);
 };
 
-async function makePairs(attacker: Omit<Attack, 'name'>, pairs: number): Promise<void> {
+async function makePairs(attacker: Attack, pairs: number): Promise<void> {
   const token = await tokenOf(attacker);
   for (let made = 0; made < pairs; made += 1)
     if (!(await requestAndCancel(attacker, {}, token))) throw new Error('The hour cannot be requested and cancelled');
 }
 
 /** Attacks from a process of its own. Resolves once that runs. @returns ends the attack and says how it was answered */
-async function startAttack(attack: Attack): Promise<() => Promise<string>> {
+async function startAttack(attack: Attack & { readonly name: AttackName }): Promise<() => Promise<string>> {
   const attacker = spawn(process.execPath, [new URL('attacks.ts', import.meta.url).pathname], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
