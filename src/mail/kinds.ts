@@ -63,8 +63,10 @@ const CHOSEN = {
   EventTomorrow: {
     label: 'Event tomorrow',
     when: {
-      Community: 'An approved event takes place the next day. Sent at 08:00 by the clock of the space.',
-      Brand: 'Your approved event takes place the next day. Sent at 08:00 by the clock of the space.',
+      Community:
+        'Approved events take place the next day: one mail with all of them, at 08:00 by the clock of the space.',
+      Brand:
+        'Approved events of yours take place the next day: one mail with all of them, at 08:00 by the clock of the space.',
     },
     roles: ALL,
   },

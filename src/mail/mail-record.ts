@@ -76,8 +76,14 @@ export const mailIdOf = ({ kind, cause, userId }: Pick<NewMail, 'kind' | 'cause'
 export const messageIdOf = (mailId: string, host: string): string =>
   `<${createHash('sha256').update(mailId).digest('hex').slice(0, 40)}@${host}>`;
 
-/** The `Date` of a mail, the same in every attempt: when it happened, or when it was sent again by hand. */
-export const dateOf = ({ notAfter }: Pick<MailRecord, 'notAfter'>): Date => new Date(Date.parse(notAfter) - MAX_AGE_MS);
+/**
+ * The `Date` of a mail, the same in every attempt: when it happened, or when it was sent again by hand. What says how things are when it
+ * is sent has that moment.
+ */
+export const dateOf = (
+  { kind, inDigest, notAfter }: Pick<MailRecord, 'kind' | 'inDigest' | 'notAfter'>,
+  now: number,
+): Date => new Date(inDigest === true || kind === 'EventTomorrow' ? now : Date.parse(notAfter) - MAX_AGE_MS);
 
 /**
  * @param now milliseconds since the epoch, here and below

@@ -199,7 +199,7 @@ export function createMailer(deps: MailerDeps) {
 
   function send(document: MailRecord, message: Message): Promise<SendResult> {
     const { mailId, userId } = document;
-    const outgoing = { ...message, messageId: messageIdOf(mailId, host), date: dateOf(document), userId };
+    const outgoing = { ...message, messageId: messageIdOf(mailId, host), date: dateOf(document, clock()), userId };
     return sender.send(outgoing, AbortSignal.any([breaking.signal, AbortSignal.timeout(ATTEMPT_WITHIN_MS)]));
   }
 

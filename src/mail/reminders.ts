@@ -38,13 +38,14 @@ export function createReminders({ bookings, readersOf }: Deps): (now: number) =>
     booking: BookingDocument,
     accounts: readonly Account[],
     dueAt: number,
+    causeFor: (account: Account) => string = () => `booking-${booking.bookingId}`,
   ): AsyncGenerator<NewMail> {
     const id = `${kind}:${booking.bookingId}`;
     if (reminded.has(id)) return;
     for (const account of accounts)
       for (const userId of await readersOf({ kind, account, about: aboutOf(booking) }))
         yield {
-          ...{ kind, userId, cause: `booking-${booking.bookingId}`, account: accountKey(account) },
+          ...{ kind, userId, cause: causeFor(account), account: accountKey(account) },
           ...{ about: aboutOf(booking), at: toTimestamp(dueAt) },
         };
     // Only now: the consumer has stored them all.
@@ -59,7 +60,10 @@ export function createReminders({ bookings, readersOf }: Deps): (now: number) =>
     if (now >= lookedAt && now - lookedAt < LOOK_EVERY_MS) return;
     for await (const booking of bookings.ending(now, now + LOOK_AHEAD_MS)) {
       const dueAt = isTomorrowFrom(booking);
-      if (dueAt <= now && isTomorrow(booking, now)) yield* remind('EventTomorrow', booking, partiesOf(booking), dueAt);
+      // The first event of the day makes the mail with all of them.
+      const planOf = ({ kind, id }: Account) => `day-${booking.date}-${kind}-${id}`;
+      if (dueAt <= now && isTomorrow(booking, now))
+        yield* remind('EventTomorrow', booking, partiesOf(booking), dueAt, planOf);
     }
     lookedAt = now;
   };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { everyDocument } from '../../src/document-store/queries.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
+import { brandId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { subjectOf, subjectOfUser } from '../../src/domain/personal-text.ts';
 import type { Message } from '../../src/mail/new-mail.ts';
 import { accepted } from '../accepted.ts';
@@ -360,5 +361,46 @@ describe('forgetting and leaving', () => {
       mailContent.preferences.get(both.id, `${account.kind}:${account.id}`);
     expect((await preferences(community)).all).toEqual({});
     expect((await preferences(brand)).all).toEqual({ EventTomorrow: false });
+  });
+});
+
+describe('the plan of the day', () => {
+  it('has every approved event of tomorrow that the member wants to hear of, in one mail', async () => {
+    const { service, community, brand } = made;
+    const { commands } = service.core;
+    service.time.now = made.now;
+    const spaces = [];
+    for (const name of ['Attic', 'Cellar']) spaces.push(await service.space({ id: community.id }, { name }));
+    const startHours = [14, 10];
+    const bookingIds = [];
+    for (const [index, space] of spaces.entries()) {
+      const details = { spaceId: spaceId(space), date: '2026-12-20' as PlainDate, startHour: startHours[index] ?? 0 };
+      const { bookingId } = accepted(await commands.bookings.request({ brandId: brandId(brand.id), details }, CONTEXT));
+      accepted(await commands.bookings.approve({ bookingId, communityId: communityId(community.id) }, CONTEXT));
+      bookingIds.push(bookingId);
+    }
+    const plan = await written(find('EventTomorrow', 'Community'));
+    expect(plan.subject).toBe('Tomorrow: 3 events, Sun 20 Dec 2026');
+    const places = [
+      '10:00–14:00:\n    Great Hall\n    “Northwind Coffee”',
+      '10:00–14:00:\n    Cellar',
+      '14:00–18:00:\n    Attic',
+    ];
+    const at = places.map((text) => plan.text.indexOf(text));
+    expect(at.every((index) => index > 0)).toBe(true);
+    expect(at).toEqual(at.toSorted((a, b) => a - b));
+    for (const id of bookingIds) expect(plan.text).toContain(`/console/bookings/${id}\n`);
+    expect(plan.text).toContain('/console/calendar/2026-12-20');
+    expect((await written(find('EventTomorrow', 'Brand'))).subject).toBe('Tomorrow: 3 events, Sun 20 Dec 2026');
+
+    // The space that makes the mail is turned off, and the others are not.
+    const { preferences } = service.core.mailContent;
+    const { userId, account = 'Brand:0', about } = find('EventTomorrow', 'Community').mail;
+    await preferences.choose(userId, account, Number(about.spaceId), { EventTomorrow: false });
+    expect((await written(find('EventTomorrow', 'Community'))).subject).toBe('Tomorrow: 2 events, Sun 20 Dec 2026');
+    await preferences.choose(userId, account, undefined, { EventTomorrow: false });
+    expect(await compose(find('EventTomorrow', 'Community'))).toHaveProperty('skipped');
+    await preferences.choose(userId, account, undefined, {});
+    await preferences.choose(userId, account, Number(about.spaceId), {});
   });
 });

@@ -454,6 +454,21 @@ test('reminders are stored once, however often they are due', async () => {
   expect(smtp.arrived).toHaveLength(3);
 });
 
+test('a plan of the day and a digest are dated when they are sent', async () => {
+  const mail = await venue.open();
+  await mail.prepare();
+  await mail.enqueue({ ...venue.newMail(1), kind: 'EventTomorrow' });
+  for (let i = 2; i <= 23; i += 1) await mail.enqueue(venue.newMail(i));
+  venue.advance(3 * HOUR_MS);
+  mail.start();
+  await inState(mail, 'Sent', 23);
+  const dateOf = (subject: string) =>
+    smtp.arrived.find((arrived) => arrived.mail.subject === subject)?.mail.date?.getTime() ?? 0;
+  const now = venue.clock();
+  for (const subject of ['Booking 1', 'Digest of 2']) expect(now - dateOf(subject)).toBeLessThan(HOUR_MS);
+  expect(now - dateOf('Booking 2')).toBeGreaterThan(2 * HOUR_MS);
+});
+
 test('without a mail server there are no marks, no records and no warning', async () => {
   const other = await openMailVenue({ folder: venue.folder });
   onTestFinished(() => other.close());

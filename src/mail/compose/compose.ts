@@ -6,6 +6,7 @@ import type { Compose, Message, NewMail } from '../new-mail.ts';
 import { wants } from '../preferences.ts';
 import { accountMail } from './account-mails.ts';
 import { bookingMail } from './booking-mails.ts';
+import { dayPlan } from './day-plan.ts';
 import { digestOf } from './digest.ts';
 import { type MailText, renderMail } from './layout.ts';
 import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
@@ -70,7 +71,8 @@ export function createCompose(deps: ComposeDeps): Compose {
     if (role === undefined) return { skipped: 'The user left the account.' };
     if ((isChosen(kind) || isAlways(kind)) && !mayGet(kind, account.kind, role))
       return { skipped: 'The role of the user no longer allows it.' };
-    if (isChosen(kind)) {
+    // The plan of a day is about several spaces, and leaves out those that are not wanted.
+    if (isChosen(kind) && kind !== 'EventTomorrow') {
       const spaceId = account.kind === 'Community' ? Number(about.spaceId) : undefined;
       const preferences = await deps.preferences.get(userId, accountKey(account));
       if (!wants(preferences, kind, role, spaceId)) return { skipped: 'The user turned this mail off.' };
@@ -80,6 +82,7 @@ export function createCompose(deps: ComposeDeps): Compose {
 
   async function write(mail: NewMail, reader: Reader | undefined): Promise<Written | Skipped> {
     const { kind } = mail;
+    if (kind === 'EventTomorrow' && reader !== undefined) return dayPlan(deps, { mail, reader });
     if (isChosen(kind) && reader !== undefined) return bookingMail(deps, { kind, about: mail.about, reader });
     if (isAlways(kind)) return accountMail(deps, { ...mail, kind, reader });
     return { skipped: 'It names no account.' };

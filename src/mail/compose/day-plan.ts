@@ -1,0 +1,65 @@
+import type { ReadableBooking } from '../../../projections/bookings.ts';
+import { accountKey } from '../../domain/account.ts';
+import type { PlainDate } from '../../domain/ids.ts';
+import { counted, hours, shortDate, shortened, zoneName } from '../../html/formats.ts';
+import { namedText } from '../../html/html.ts';
+import type { NewMail } from '../new-mail.ts';
+import { wants } from '../preferences.ts';
+import { isTomorrow } from '../reminders.ts';
+import { bookingMail } from './booking-mails.ts';
+import { foreignName, foreignText } from './foreign-name.ts';
+import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
+
+/** Events that a mail names. The console shows the others. */
+const NAMED = 100;
+
+type About = { readonly mail: NewMail; readonly reader: Reader };
+type Deps = Pick<ComposeDeps, 'queries' | 'contacts' | 'publicUrl' | 'sender' | 'clock' | 'preferences'>;
+
+/** The approved events of tomorrow of an account, of which the reader wants to hear, in one mail: the plan of the day. */
+export async function dayPlan(deps: Deps, { mail, reader }: About): Promise<Written | Skipped> {
+  const { queries, publicUrl, clock } = deps;
+  const { account } = reader;
+  const date = await dateOf(deps, mail, reader);
+  if (date === undefined) return { skipped: 'It names no day.' };
+  const preferences = await deps.preferences.get(mail.userId, accountKey(account));
+  const isWanted = ({ spaceId }: ReadableBooking) =>
+    wants(preferences, 'EventTomorrow', reader.role, account.kind === 'Community' ? spaceId : undefined);
+  const all = queries.bookings.readableList(account, { startDate: date, endDate: date, status: 'Approved' });
+  const events: ReadableBooking[] = [];
+  for await (const booking of all) if (isWanted(booking)) events.push(booking);
+  const [first] = events;
+  // Of several zones one is enough, because it is not tomorrow everywhere at once.
+  if (first === undefined || !events.some((booking) => isTomorrow(booking, clock())))
+    return { skipped: 'The event is not tomorrow any more, or the user turned this mail off.' };
+  if (events.length === 1)
+    return bookingMail(deps, { kind: 'EventTomorrow', about: { bookingId: first.bookingId }, reader });
+
+  const isCommunity = account.kind === 'Community';
+  const others = events.length - NAMED;
+  return {
+    subject: `Tomorrow: ${counted(events.length, 'event')}, ${shortDate(date)}`,
+    intro: [`The plan of ${namedText(reader.accountName)} for tomorrow:`],
+    facts: [
+      ...events.slice(0, NAMED).map((booking) => planned(booking, isCommunity, publicUrl)),
+      ...(others > 0 ? [['Others', `${counted(others, 'more event')}, in the console`] as const] : []),
+    ],
+    action: isCommunity
+      ? { text: 'See the day', url: `${publicUrl}/console/calendar/${date}` }
+      : { text: 'See your bookings', url: `${publicUrl}/console/bookings` },
+  };
+}
+
+/** A mail of an earlier release has only a booking. */
+async function dateOf({ queries }: Deps, { about }: NewMail, { account }: Reader): Promise<PlainDate | undefined> {
+  const booking = await queries.bookings.get(account, Number(about.bookingId));
+  return booking?.date;
+}
+
+function planned(booking: ReadableBooking, isCommunity: boolean, publicUrl: string): readonly [string, string] {
+  const { startHour, freeFrom, timeZone, spaceName, brandName, bookingId } = booking;
+  const lines = isCommunity
+    ? [namedText(shortened(spaceName)), foreignName(brandName)]
+    : [foreignText(spaceName), zoneName(timeZone)];
+  return [hours(startHour, freeFrom), [...lines, `${publicUrl}/console/bookings/${bookingId}`].join('\n')];
+}
