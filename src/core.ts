@@ -36,6 +36,7 @@ import { createMail, type Mail } from './mail/mail.ts';
 import { createMailContent, INBOX_SENDER, type MailContent } from './mail/mail-content.ts';
 import { createMailPreferences } from './mail/preferences.ts';
 import { MAILED } from './mail/recipients.ts';
+import { createUnsubscribing } from './mail/unsubscribing.ts';
 import { type Metrics, NO_METRICS } from './monitoring/metrics.ts';
 import { readServiceStatus, type ServiceStatus } from './monitoring/service-status.ts';
 import { createStoreFacts, type StoreFacts } from './monitoring/store-facts.ts';
@@ -318,6 +319,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
 
   const mailContent = await createMailContent({
     ...{ readModels, personalData, queries, users, preferences, contacts, webhooks, clock },
+    unsubscribing: createUnsubscribing({ links, preferences, membersOf: users.membersOf, publicUrl: config.publicUrl }),
     publicUrl: config.publicUrl,
     logId,
     sender: config.smtp?.from ?? INBOX_SENDER,

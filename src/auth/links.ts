@@ -12,6 +12,7 @@ export const LINK_PATHS = {
   address: '/console/address',
   invitation: '/console/invitation',
   contact: '/console/contact',
+  unsubscribe: '/console/unsubscribe',
 } as const;
 
 /** The refusal of every link that does not work. It does not say why: that would tell a stranger something. */
@@ -24,7 +25,8 @@ export type LinkPurpose =
   | 'address'
   | 'invitation'
   | 'invitation by operator'
-  | 'contact';
+  | 'contact'
+  | 'unsubscribe';
 
 type Link = {
   readonly purpose: LinkPurpose;

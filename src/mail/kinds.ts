@@ -21,7 +21,10 @@ const MANAGERS: readonly Role[] = ['Manager'];
 const CHOSEN = {
   BookingRequested: {
     label: 'New request',
-    when: { Community: 'A brand requests one of your spaces.' },
+    when: {
+      Community: 'A brand requests one of your spaces.',
+      Brand: 'You request a space yourself: a receipt, which says until when it is answered.',
+    },
     roles: ALL,
   },
   AnswerDue: {

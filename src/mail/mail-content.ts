@@ -14,6 +14,7 @@ import type { Compose } from './new-mail.ts';
 import type { MailPreferences } from './preferences.ts';
 import { createReaders, createRecipients, type MembersOf } from './recipients.ts';
 import { createReminders } from './reminders.ts';
+import type { Unsubscribing } from './unsubscribing.ts';
 
 /** Deliveries of a webhook that are searched for its last error, newest first, if no delivery of an event led to its end. */
 const SEARCHED = 20;
@@ -31,6 +32,7 @@ export async function createMailContent(deps: {
   readonly users: Pick<Users, 'get'>;
   readonly preferences: MailPreferences;
   readonly contacts: AccountContacts;
+  readonly unsubscribing: Unsubscribing;
   readonly membersOf: MembersOf;
   readonly webhooks: Pick<Webhooks, 'getDelivery' | 'listDeliveries'>;
   readonly publicUrl: string;
@@ -51,6 +53,7 @@ export async function createMailContent(deps: {
   return {
     preferences,
     contacts,
+    unsubscribing: deps.unsubscribing,
     recipientsOf: createRecipients({
       ...{ membersOf, preferences },
       wasApproved: async (bookingId) =>

@@ -27,8 +27,8 @@ export type Message = {
   readonly text: string;
   readonly html: string;
   readonly replyTo?: string;
-  /** Where the reader turns such mail off. Absent if it is always sent. */
-  readonly settingsUrl?: string;
+  /** Where the reader turns such mail off, with one click and without a session. Absent if it is always sent. */
+  readonly unsubscribeUrl?: string;
   /** The text of an .ics file. */
   readonly calendar?: string;
 };

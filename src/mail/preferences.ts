@@ -63,6 +63,19 @@ export async function createMailPreferences({ documents }: { readonly documents:
       });
     },
 
+    /** Turns kinds off for an account, in all its spaces. */
+    async turnOff(userId: string, account: AccountKey, kinds: readonly ChosenKind[]): Promise<void> {
+      const off = Object.fromEntries(kinds.map((kind) => [kind, false]));
+      await records.update(keyOf(userId, account), (before) => {
+        const { all, spaces } = before ?? NO_CHOICES;
+        const entries = Object.entries(spaces).map(
+          ([space, choices]) => [space, withoutKinds(choices, kinds)] as const,
+        );
+        const others = entries.filter(([, choices]) => Object.keys(choices).length > 0);
+        return { userId, account, all: { ...all, ...off }, spaces: Object.fromEntries(others) };
+      });
+    },
+
     /** Removes the preferences of a user for an account, or for all accounts. */
     async endOf(userId: string, account?: AccountKey): Promise<void> {
       if (account !== undefined) return void (await records.delete(keyOf(userId, account)));
@@ -71,6 +84,9 @@ export async function createMailPreferences({ documents }: { readonly documents:
     },
   };
 }
+
+const withoutKinds = (choices: MailChoices, kinds: readonly ChosenKind[]): MailChoices =>
+  Object.fromEntries(Object.entries(choices).filter(([kind]) => !kinds.some((one) => one === kind)));
 
 /** Begins with the user, by which `venue data` finds it. */
 const keyOf = (userId: string, account: AccountKey): string => `${userId}:${account}`;

@@ -53,8 +53,8 @@ export function createReaders({ membersOf, preferences }: Pick<Deps, 'membersOf'
 }
 
 /**
- * Who is to hear of an event (docs/guides/mail.md). Users get no mail about what they did themselves, except about the security of their
- * account.
+ * Who is to hear of an event (docs/guides/mail.md). Users get no mail about what they did themselves, except a receipt of their requests, and
+ * about the security of their account.
  */
 export function createRecipients(deps: Deps): Recipients['of'] {
   const { membersOf, wasApproved, passwordChangedAt } = deps;
@@ -77,6 +77,13 @@ export function createRecipients(deps: Deps): Recipients['of'] {
     return [...first.values()];
   }
 
+  /** A mail to the user who did it, as a receipt. */
+  async function toActor(event: Recorded, mail: BookingMail): Promise<NewMail[]> {
+    const { actor } = event.metadata;
+    if (actor.kind !== 'user' || !(await readersOf(mail)).includes(actor.id)) return [];
+    return [newMail(event, mail.kind, actor.id, accountKey(mail.account), mail.about)];
+  }
+
   async function toManagers(
     event: Recorded,
     kind: AlwaysKind,
@@ -89,8 +96,11 @@ export function createRecipients(deps: Deps): Recipients['of'] {
 
   return async (event) => {
     switch (event.type) {
-      case 'BookingRequested':
-        return toReaders(event, [{ kind: event.type, account: communityOf(event.data), about: aboutOf(event.data) }]);
+      case 'BookingRequested': {
+        const mail = { kind: event.type, about: aboutOf(event.data) };
+        const toCommunity = await toReaders(event, [{ ...mail, account: communityOf(event.data) }]);
+        return [...toCommunity, ...(await toActor(event, { ...mail, account: brandOf(event.data) }))];
+      }
       case 'BookingApproved':
         return toReaders(event, [{ kind: event.type, account: brandOf(event.data), about: aboutOf(event.data) }]);
       case 'BookingCancelled':

@@ -71,7 +71,7 @@ function isPasswordForAnother(url: string): boolean {
 
 /** Addresses are objects, so that no name can be read as an address, and nodemailer encodes what would begin another header. */
 function contentOf(mail: OutgoingMail, from: NamedAddress) {
-  const { to, subject, text, html, replyTo, settingsUrl, calendar, messageId, date } = mail;
+  const { to, subject, text, html, replyTo, unsubscribeUrl, calendar, messageId, date } = mail;
   return {
     from,
     to: { name: '', address: to },
@@ -83,8 +83,13 @@ function contentOf(mail: OutgoingMail, from: NamedAddress) {
     messageId,
     date,
     // No program answers it with a mail of its own (RFC 3834); Exchange follows the second one.
-    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'OOF, AutoReply' },
-    ...(settingsUrl !== undefined && { list: { unsubscribe: settingsUrl } }),
+    headers: {
+      'Auto-Submitted': 'auto-generated',
+      'X-Auto-Response-Suppress': 'OOF, AutoReply',
+      // Mail programs may post to an address with TLS only (RFC 8058, 3.1).
+      ...(unsubscribeUrl?.startsWith('https:') && { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }),
+    },
+    ...(unsubscribeUrl !== undefined && { list: { unsubscribe: unsubscribeUrl } }),
     ...(calendar !== undefined && {
       attachments: [
         { filename: 'event.ics', content: calendar, contentType: 'text/calendar; charset=utf-8; method=PUBLISH' },

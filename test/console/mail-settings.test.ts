@@ -67,7 +67,14 @@ test('a space differs from the choice for all spaces, until it follows it again'
 test('a brand chooses for all its bookings at once, and has no page for a space', async () => {
   const page = await brand.open(SETTINGS);
   expect(ticked(page)).toEqual([
-    ...['BookingApproved', 'BookingDeclined', 'BookingCancelled', 'BookingExpired', 'EventTomorrow'],
+    ...[
+      'BookingRequested',
+      'BookingApproved',
+      'BookingDeclined',
+      'BookingCancelled',
+      'BookingExpired',
+      'EventTomorrow',
+    ],
   ]);
   expect(page.text).not.toContain('Single spaces');
   expect((await brand.open(`${SETTINGS}/space?space=1`)).status).toBe(404);

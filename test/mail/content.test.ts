@@ -90,6 +90,36 @@ http://localhost:3000/console/bookings/`);
     expect(text).not.toContain('You earn');
   });
 
+  it('gives the user who requested a receipt with the time of the answer', async () => {
+    const sample = find('BookingRequested');
+    const { userId, account = 'Brand:0' } = find('BookingApproved').mail;
+    const receipt = await written({ ...sample, mail: { ...sample.mail, userId, account } });
+    expect(receipt.to).toBe('bea@example.com');
+    expect(receipt.subject).toBe('Requested: Great Hall, Sun 10 Jan 2027, 10:00–14:00');
+    expect(receipt.text).toContain(
+      'You requested Great Hall of “Harbour Lofts”.\n\nThe answer comes by 9 Dec 2026, 13:00',
+    );
+  });
+
+  it('says until when an approved booking can be cancelled, and where the house is reached', async () => {
+    const { contacts } = made.service.core.mailContent;
+    expect((await written(find('BookingApproved'))).text).not.toContain('Contact:');
+    await contacts.set(made.community, 'front@harbour.example');
+    const { text } = await written(find('BookingApproved'));
+    await contacts.set(made.community, '');
+    expect(text).toContain('You can cancel until 20 Dec 2026, 10:00 Berlin time.');
+    expect(text).toContain('Contact: front@harbour.example\n');
+  });
+
+  it('begins with what a list of mails shows beside the subject, which is not the subject', async () => {
+    for (const sample of made.samples) {
+      const { subject, html } = await written(sample);
+      const [, first = ''] = /<body[^>]*>\s*<div[^>]*display:none[^>]*>([^<]*?)[\u00a0\u200c]*<\/div>/.exec(html) ?? [];
+      expect(first.length, sample.kind).toBeGreaterThan(20);
+      expect(first).not.toContain(subject);
+    }
+  });
+
   it('names who issued a key, and never the key', async () => {
     const { text } = await written(find('ApiKeyIssued'));
     expect(text).toContain('Issued by: bea@example.com');
@@ -119,7 +149,7 @@ describe('a digest', () => {
     expect(message.text.indexOf('Expired:\n    “Northwind Coffee”, Great Hall, Fri 4 Dec')).toBeGreaterThan(answer);
     expect(message.text).not.toContain('Request:');
     expect(message.text).toMatch(/http:\/\/localhost:3000\/console\/bookings\/\d+\n/);
-    expect(message.settingsUrl).toMatch(/settings\?of=Community:/);
+    expect(message.unsubscribeUrl).toMatch(/\/console\/unsubscribe\?of=Community%3A\d+&kind=all&link=usr_/);
   });
 
   it('counts requests that came and ended, and is not sent about nothing else', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { User } from '../../src/auth/users.ts';
-import type { Account } from '../../src/domain/account.ts';
+import { type Account, accountKey } from '../../src/domain/account.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { communityId } from '../../src/domain/ids.ts';
 import { composeLinks } from '../../src/mail/compose/links.ts';
@@ -147,6 +147,48 @@ test('an invitation names its inviter, and is no tool for phishing', async () =>
   expect(mail.text).toContain('mia@quay.example invites you to act for the community “Venue');
   expect(mail.text).toContain('(until recently “Quay Rooms”)');
   for (const part of [mail.text, mail.html, mail.subject]) expect(part).not.toMatch(/evil/);
+});
+
+test('a mail program turns a kind of mail off with one post, without a session, and with that link nothing else', async () => {
+  const { unsubscribing, preferences } = core().mailContent;
+  const { id: userId } = await addUser('unsubscribes@example.com');
+  const key = accountKey(account);
+  const link = (kind: 'BookingRequested' | 'all') => unsubscribing.url({ userId, account: key, kind }, core().clock());
+  await preferences.choose(userId, key, 3, { BookingRequested: true, EventTomorrow: true });
+  const url = link('BookingRequested');
+  const reader = new Browser(running.url);
+  // Scanners open every link.
+  expect((await reader.open(url)).text).toContain('New request');
+  expect((await preferences.get(userId, key)).all).toEqual({});
+  const click = (to: string, body: URLSearchParams | FormData) =>
+    fetch(to, { method: 'POST', body, redirect: 'manual' });
+  const form = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' });
+  for (const altered of [
+    url.replace('BookingRequested', 'all'),
+    url.replace(/of=Community%3A\d+/, 'of=Brand%3A1'),
+    url.replace(userId, 'usr_other'),
+    url.replace('kind=BookingRequested', 'kind=PasswordChanged'),
+    `${url}x`,
+  ])
+    expect((await click(altered, form)).status).toBe(404);
+  expect((await preferences.get(userId, key)).all).toEqual({});
+  expect((await click(url, form)).status).toBe(200);
+  expect(await preferences.get(userId, key)).toMatchObject({
+    all: { BookingRequested: false },
+    spaces: { 3: { EventTomorrow: true } },
+  });
+  // As some programs send it, and twice.
+  const data = new FormData();
+  data.append('List-Unsubscribe', 'One-Click');
+  for (const _ of [1, 2]) expect((await click(link('all'), data)).status).toBe(200);
+  const { all, spaces } = await preferences.get(userId, key);
+  expect(new Set(Object.values(all))).toEqual(new Set([false]));
+  expect(Object.keys(all)).toContain('EventTomorrow');
+  expect(spaces).toEqual({});
+  // No record of a user who is gone.
+  await core().users.remove(userId, BY_OPERATOR);
+  expect((await click(link('all'), form)).status).toBe(200);
+  expect(await preferences.get(userId, key)).toEqual({ all: {}, spaces: {} });
 });
 
 test('a mail is not sent once its link would not work', async () => {

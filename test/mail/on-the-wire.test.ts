@@ -38,8 +38,8 @@ test('mails with difficult names arrive whole, with their calendar file and the 
     eventually(() => smtp.arrived.find(({ mail }) => mail.subject?.startsWith(subject)) ?? expect.fail(subject));
   const request = await arrived('Request: ');
   expect(request.to).toEqual([harbour.user.email]);
-  const url = `${running.url}/console/mail/settings?of=Community:${harbour.id}`;
-  expect(request.mail.headers.get('list')).toEqual({ unsubscribe: { url } });
+  const url = `${running.url}/console/unsubscribe?of=Community%3A${harbour.id}&kind=BookingRequested&link=`;
+  expect(request.mail.headers.get('list')).toEqual({ unsubscribe: { url: expect.stringContaining(url) } });
   expect(request.mail.messageId).toMatch(/@xn--vnue-bpa\.example>$/);
   expect(request.mail.subject).toMatch(/^Request: \S*مقهى الشمال 🎉 Bcc: eve\[at\]example\[\.\]com Hello\S*, x+…, /);
   expect(request.mail.replyTo?.text).toBe('planner@northwind.example');

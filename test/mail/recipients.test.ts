@@ -124,11 +124,12 @@ describe('a user who did it', () => {
     );
   });
 
-  it('gets none for the other party either', async () => {
+  it('gets none for the other party either, except a receipt of a request', async () => {
     const both = { userId: 'both', role: 'Manager' } as const;
     const members = { 'Community:1': [both, ...OF_COMMUNITY], 'Brand:3': [both] };
     expect(named(await mailsOf(request, { members, actor: byUser('both') }))).toEqual(
-      each('BookingRequested', NOT_VIEWERS),
+      // A receipt, as a member of the brand.
+      [...each('BookingRequested', NOT_VIEWERS), 'BookingRequested both'],
     );
   });
 

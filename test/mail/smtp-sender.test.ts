@@ -58,11 +58,15 @@ test('a mail arrives as it was made, with an attachment and without anything tha
   expect(mail?.headers.has('list')).toBe(false);
 });
 
-test('mail that can be turned off names where', async () => {
+test('mail that can be turned off names where, with one click if the address has TLS (RFC 8058)', async () => {
   const smtp = await server();
-  const settingsUrl = 'https://venue.example/console/mail/settings?of=Community:3';
-  await senderTo(smtp.url)({ settingsUrl });
-  expect(smtp.arrived[0]?.mail.headers.get('list')).toEqual({ unsubscribe: { url: settingsUrl } });
+  const path = 'venue.example/console/unsubscribe?of=Community%3A3&kind=all&link=usr_1.abc.def';
+  for (const protocol of ['https', 'http']) await senderTo(smtp.url)({ unsubscribeUrl: `${protocol}://${path}` });
+  const [secure, plain] = smtp.arrived.map(({ mail }) => mail.headers);
+  expect(secure?.get('list')).toMatchObject({ unsubscribe: { url: `https://${path}` } });
+  expect(smtp.arrived[0]?.raw).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m);
+  expect(plain?.get('list')).toEqual({ unsubscribe: { url: `http://${path}` } });
+  expect(smtp.arrived[1]?.raw).not.toContain('List-Unsubscribe-Post');
 });
 
 test('no line is longer than SMTP allows, with texts and names of any length', async () => {

@@ -33,7 +33,7 @@ export type PageDeps = {
   readonly apiKeyUsage: Pick<ApiKeyUsage, 'lastUsed'>;
   readonly connectedApps: AuthorizationServer['connectedApps'];
   readonly clients: Pick<AuthorizationServer['clients'], 'addClient' | 'listClients' | 'removeClient'>;
-  readonly mailContent: Pick<MailContent, 'preferences' | 'contacts'>;
+  readonly mailContent: Pick<MailContent, 'preferences' | 'contacts' | 'unsubscribing'>;
   readonly settings: Settings;
 };
 

@@ -3,7 +3,7 @@ import { furtherDetails } from '../../contract/booking.ts';
 import { namedBooking } from '../../contract/calendar-event.ts';
 import { calendarFile } from '../../contract/icalendar.ts';
 import { type Account, brandOf, communityOf } from '../../domain/account.ts';
-import { expiryOf } from '../../domain/booking-moments.ts';
+import { cancellableUntil, expiryOf } from '../../domain/booking-moments.ts';
 import { RATING } from '../../domain/limits.ts';
 import { amount, hours, longDate, momentIn, shortDate, shortened, zoneName } from '../../html/formats.ts';
 import { namedText } from '../../html/html.ts';
@@ -56,7 +56,10 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
     title: said.title,
     briefly: briefly(seen),
     intro: said.intro,
-    facts: review === undefined ? bookingFacts(seen) : [...placeOf(seen), ...review.facts],
+    facts: [
+      ...(review === undefined ? bookingFacts(seen) : [...placeOf(seen), ...review.facts]),
+      ...(kind === 'BookingApproved' && replyTo !== undefined ? [['Contact', replyTo] as const] : []),
+    ],
     action: { text: said.action ?? 'See the booking', url: `${publicUrl}/console/bookings/${booking.bookingId}` },
     ...(replyTo !== undefined && { replyTo }),
     ...(hasCalendar(kind, booking) && {
@@ -131,14 +134,24 @@ const SEE_IT = 'See the request';
 const answerLabel = ({ reader }: Seen): string => (reader.role === 'Viewer' ? SEE_IT : ANSWER_IT);
 
 const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefined) => Said } = {
-  BookingRequested: (seen) => ({
-    title: 'Request',
-    intro: [
-      `${seen.other} requests ${spaceOf(seen)}.`,
-      `Answer by ${momentOf(seen, expiryOf(seen.booking))}, or the request expires.`,
-    ],
-    action: answerLabel(seen),
-  }),
+  BookingRequested: (seen) => {
+    const until = momentOf(seen, expiryOf(seen.booking));
+    // For the brand it is the receipt of the user who requested.
+    if (!seen.isCommunity)
+      return {
+        title: 'Requested',
+        intro: [
+          `You requested ${spaceOf(seen)} of ${seen.other}.`,
+          `The answer comes by ${until}, or the request expires. Nothing is charged before it is approved.`,
+        ],
+        action: SEE_IT,
+      };
+    return {
+      title: 'Request',
+      intro: [`${seen.other} requests ${spaceOf(seen)}.`, `Answer by ${until}, or the request expires.`],
+      action: answerLabel(seen),
+    };
+  },
 
   AnswerDue: (seen) => ({
     title: 'Answer soon',
@@ -154,6 +167,7 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
     intro: [
       `${seen.other} approved your request for ${spaceOf(seen)}.`,
       `${amount(seen.booking.charge ?? seen.booking.totalPrice, seen.booking.currency)} was charged.`,
+      `You can cancel until ${momentOf(seen, cancellableUntil(seen.booking))}. What was charged is then refunded.`,
     ],
   }),
 

@@ -4,6 +4,7 @@ import { namedText } from '../../html/html.ts';
 import { isAlways, isChosen, mayGet } from '../kinds.ts';
 import type { Compose, Message, NewMail } from '../new-mail.ts';
 import { wants } from '../preferences.ts';
+import type { Subscription } from '../unsubscribing.ts';
 import { accountMail } from './account-mails.ts';
 import { bookingMail } from './booking-mails.ts';
 import { dayPlan } from './day-plan.ts';
@@ -35,13 +36,25 @@ export function createCompose(deps: ComposeDeps): Compose {
     return messageTo(known.email, mail, written, reader);
   };
 
-  function messageTo(to: string, mail: NewMail, written: Written, reader: Reader | undefined): Message {
+  function messageTo(
+    to: string,
+    mail: NewMail,
+    written: Written,
+    reader: Reader | undefined,
+    kind: Subscription['kind'] | undefined = isChosen(mail.kind) ? mail.kind : undefined,
+  ): Message {
     const { replyTo, calendar, ...text } = written;
     return {
       to,
       ...renderMail({ ...text, ...footerOf(mail, reader) }),
       ...(replyTo !== undefined && { replyTo }),
-      ...(reader !== undefined && isChosen(mail.kind) && { settingsUrl: settingsUrl(deps.publicUrl, reader.account) }),
+      ...(reader !== undefined &&
+        kind !== undefined && {
+          unsubscribeUrl: deps.unsubscribing.url(
+            { userId: mail.userId, account: accountKey(reader.account), kind },
+            deps.clock(),
+          ),
+        }),
       ...(calendar !== undefined && { calendar }),
     };
   }
@@ -62,7 +75,9 @@ export function createCompose(deps: ComposeDeps): Compose {
       deps.publicUrl,
     );
     if ('skipped' in ended || last === undefined) return { skipped: 'What it was about is no longer news.' };
-    return messageTo(to, last.mail, 'only' in ended ? ended.only : ended.digest, last.reader);
+    return 'only' in ended
+      ? messageTo(to, last.mail, ended.only, last.reader)
+      : messageTo(to, last.mail, ended.digest, last.reader, 'all');
   }
 
   /** The reader, if the user still wants the mail and may get it. */

@@ -1,3 +1,4 @@
+import { cutText } from '../../domain/cut-text.ts';
 import { escapeText, type Html, html, raw } from '../../html/html.ts';
 
 /** What a mail says. All texts are plain; `namedText` keeps the direction of a name in a sentence. */
@@ -83,6 +84,18 @@ const FONT =
 const BREAKS = 'overflow-wrap:anywhere;word-break:break-word';
 
 const BODY = style('margin:0', 'padding:0', 'background:#f6f3ec', 'color:#1d2320', '-webkit-text-size-adjust:100%');
+/** Mail programs show the first text of a mail beside its subject in their lists. */
+const PREHEADER = style(
+  ...['display:none', 'max-height:0', 'max-width:0', 'overflow:hidden', 'opacity:0', 'font-size:1px', 'mso-hide:all'],
+);
+const MAX_PREHEADER = 150;
+/** Invisible, so that no more of the mail follows what is said first. */
+const FILLING = '\u00a0\u200c'.repeat(100);
+
+/** The first sentences, which say more than the subject. */
+const preheader = (intro: readonly string[]): string =>
+  `${cutText(withoutIsolates(oneLine(intro.join(' '))), MAX_PREHEADER)}${FILLING}`;
+
 const SHEET = style(
   FONT,
   BREAKS,
@@ -151,6 +164,7 @@ function document({ subject, intro, facts = [], action, footer, footerLink }: Ma
 ${STYLES}
 </head>
 <body${BODY}>
+<div${PREHEADER} aria-hidden="true">${preheader(intro)}</div>
 <div role="main"${SHEET}>
 <p class="service"${SERVICE}>Venue Booking</p>
 <div class="card"${CARD}>

@@ -8,6 +8,7 @@ import type { AccountContacts } from '../contacts.ts';
 import type { Compose, Message } from '../new-mail.ts';
 import type { MailPreferences } from '../preferences.ts';
 import type { MembersOf } from '../recipients.ts';
+import type { Unsubscribing } from '../unsubscribing.ts';
 import type { MailText } from './layout.ts';
 
 /** Why a mail is not sent. Holds no personal data, because it is stored. */
@@ -29,6 +30,7 @@ export type ComposeDeps = {
   readonly contacts: Pick<AccountContacts, 'of'>;
   /** How the last attempt to reach the endpoint of a webhook failed: with a delivery of this event, or with any. */
   readonly lastErrorOf: (webhookId: string, eventId: string | undefined) => Promise<string | undefined>;
+  readonly unsubscribing: Pick<Unsubscribing, 'url'>;
   readonly publicUrl: string;
   /** The id of the log, for the ids of calendar events. */
   readonly logId: string;
