@@ -14,7 +14,7 @@ import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
 const NAMED = 100;
 
 type About = { readonly mail: NewMail; readonly reader: Reader };
-type Deps = Pick<ComposeDeps, 'queries' | 'contacts' | 'publicUrl' | 'sender' | 'clock' | 'preferences'>;
+type Deps = Pick<ComposeDeps, 'queries' | 'contacts' | 'publicUrl' | 'logId' | 'sender' | 'clock' | 'preferences'>;
 
 /** The approved events of tomorrow of an account, of which the reader wants to hear, in one mail: the plan of the day. */
 export async function dayPlan(deps: Deps, { mail, reader }: About): Promise<Written | Skipped> {
