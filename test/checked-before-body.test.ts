@@ -35,6 +35,8 @@ const FOR_STRANGERS: ReadonlyMap<string, number> = new Map([
   [`POST ${LINK_PATHS.newPassword}`, 300],
   [`POST ${LINK_PATHS.invitation}`, 300],
   [`POST ${LINK_PATHS.address}`, 300],
+  [`POST ${LINK_PATHS.contact}`, 300],
+  [`POST ${LINK_PATHS.unsubscribe}`, 300],
 ]);
 
 const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'] as const;

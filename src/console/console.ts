@@ -21,7 +21,7 @@ import { contactRoutes } from './links/contacts.ts';
 import { invitationRoutes } from './links/invitations.ts';
 import { createLinkRoutes } from './links/link-page.ts';
 import { passwordRoutes } from './links/passwords.ts';
-import { unsubscribeRoutes } from './links/unsubscribing.ts';
+import { ignoreMultipart, unsubscribeRoutes } from './links/unsubscribing.ts';
 import { createEventStreams } from './live/event-stream.ts';
 import { createLiveFeed, type LiveFeed } from './live/live.ts';
 import { createPageHandler, type PageHandler, type PageRoute } from './page-handler.ts';
@@ -105,7 +105,11 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     passwordRoutes(links, { reset: deps.passwordReset, attempts: deps.resetAttempts });
     invitationRoutes(links, { ...deps, accountName: renderer.nameOf });
     addressRoutes(links, { confirmation: deps.addressConfirmation });
-    unsubscribeRoutes(links, { unsubscribing: deps.mailContent.unsubscribing, accountName: renderer.nameOf });
+    await scope.register(async (programs) => {
+      ignoreMultipart(programs);
+      const routes = createLinkRoutes(programs, publicUrl);
+      unsubscribeRoutes(routes, { unsubscribing: deps.mailContent.unsubscribing, accountName: renderer.nameOf });
+    });
     contactRoutes(links, { confirmation: deps.contactConfirmation, accountName: renderer.nameOf });
     await scope.register(async (files) => {
       registerUploads(files);

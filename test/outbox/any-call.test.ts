@@ -17,8 +17,11 @@ describe.each(logs.slice(0, 2))(
       const first = await startProcess(house.venue, stores);
       stores.count();
       await house.append(KINDS);
-      if (diesAt === undefined) await allRecorded(first, house);
-      else await eventually(() => expect(stores.isDead()).toBe(true));
+      if (diesAt === undefined) {
+        await allRecorded(first, house);
+        // The marks are stored once a second.
+        await eventually(() => expect(stores.calls()).toContain('lastEvent'));
+      } else await eventually(() => expect(stores.isDead()).toBe(true));
       stores.kill();
       await house.venue.silence(first);
       const ended = death === 'killed' ? stopProcess(first).catch(() => {}) : undefined;

@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import { LINK_PATHS } from '../../auth/links.ts';
 import { type Account, type AccountKey, accountOfKey } from '../../domain/account.ts';
 import { html, named } from '../../html/html.ts';
@@ -10,6 +11,11 @@ type Unsubscribing<S extends { readonly account: AccountKey }> = {
   describe(subscription: S): string;
   turnOff(subscription: S): Promise<void>;
 };
+
+/** Mail programs may send their fixed text as multipart (RFC 8058, 3.1). Nothing reads it. */
+export function ignoreMultipart(scope: FastifyInstance): void {
+  scope.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, async () => undefined);
+}
 
 /** Turning mail off with the link in its headers. Mail programs post to it for the user, without a session or a page (RFC 8058). */
 export function unsubscribeRoutes<S extends { readonly account: AccountKey }>(
