@@ -174,6 +174,9 @@ test('the requests of all pages of a filter can be selected, and are named befor
   expect(asked.text).toContain('Approve 14 requests?');
   expect(asked.text).toContain('These are all requests of the list');
   expect(asked.text).toContain('$1,610.00 will be charged');
+  // One button for all of them: none is above the amount that needs a confirmation, so no others can be chosen.
+  expect(asked.text).toContain('>Approve all 14<');
+  expect(asked.text).not.toContain('Approve only');
   expect(await statuses()).toEqual(new Set(['Pending']));
   // Those that were named, and none that came later.
   const late = await requested({ days, hour: 20 });
@@ -188,6 +191,20 @@ test('the requests of all pages of a filter can be selected, and are named befor
   expect((await manager.open(`/console/bookings/${other}`)).text).toContain('value="Full that day."');
 });
 
+test('the button names how many of a long list it approves', async () => {
+  const ids: number[] = [];
+  for (const days of [201, 202, 203, 204, 205]) {
+    for (let hour = 0; hour < 21; hour += 1) ids.push(await requested({ days, hour }));
+  }
+  const inbox = await manager.open(`/console/inbox?space=${hall}&sort=date`);
+  const asked = await manager.send(inbox, BULK, { all: 'yes' });
+  expect(asked.text).toContain('These are the first 100 of 105 requests');
+  expect(asked.text).toContain('>Approve the first 100<');
+  expect(asked.text).not.toContain('Approve all');
+  expect((await manager.send(asked, BULK)).flash).toContain('100 requests approved.');
+  expect(await Promise.all(ids.slice(100).map(statusOf))).toEqual(Array(5).fill('Pending'));
+});
+
 test('selected requests above the configured amount need confirmation and can be left out', async () => {
   const [cheap, dear, dearest] = [await requested(), await requested({ fee: 900 }), await requested({ fee: 15_000 })];
   const inbox = await manager.open('/console/inbox?sort=deadline');
@@ -199,7 +216,10 @@ test('selected requests above the configured amount need confirmation and can be
   expect(asked.text).toMatch(/2 requests of them are above \$1,000\.00/);
   expect(asked.text).toContain('$17,250.00');
   expect(await Promise.all([cheap, dear, dearest].map(statusOf))).toEqual(['Pending', 'Pending', 'Pending']);
-  const rest = await manager.request(BULK, { method: 'POST', body: formWith(asked, 'Approve only the other 1') });
+  const rest = await manager.request(BULK, {
+    method: 'POST',
+    body: formWith(asked, 'Approve only the 1 up to $1,000.00'),
+  });
   expect(rest.location?.search).toBe('?sort=deadline');
   expect(await Promise.all([cheap, dear, dearest].map(statusOf))).toEqual(['Approved', 'Pending', 'Pending']);
   const all = await manager.send(asked, BULK);

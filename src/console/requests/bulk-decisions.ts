@@ -199,20 +199,26 @@ function confirmAll(visit: Visit, picked: Picked, above: readonly BookingDocumen
     return postForm(visit, '/console/inbox/approve', '', content);
   };
   const extent = extentOf(picked);
+  const all = `${(picked.matching ?? 0) > selected.length ? 'Approve the first' : 'Approve all'} ${selected.length}`;
   return {
     title: 'Approve these requests',
     heading: `Approve ${counted(selected.length, 'request')}?`,
     back,
     main: html`<section class="card narrow">${extent}${extent && listed(selected)}
 ${extent && html`<p>${totalOf(selected)} will be charged to the brands.</p>`}${above.length > 0 && aboveLimit(visit, above)}
-<div class="row">${form(selected, `Approve all ${selected.length}`)}${
-      others.length > 0 && form(others, `Approve only the other ${others.length}`, 'quiet')
+<div class="row">${form(selected, all)}${
+      above.length > 0 &&
+      others.length > 0 &&
+      form(others, `Approve only the ${others.length} up to ${confirmationLimit(visit, above)}`, 'quiet')
     }${buttonLink(back.href, 'Approve nothing yet', 'quiet')}</div></section>`,
   };
 }
 
-function aboveLimit({ settings }: Visit, above: readonly BookingDocument[]): Html {
-  const limit = amount(settings.approveConfirmAbove ?? 0, above[0]?.currency ?? '');
+const confirmationLimit = ({ settings }: Visit, above: readonly BookingDocument[]): string =>
+  amount(settings.approveConfirmAbove ?? 0, above[0]?.currency ?? '');
+
+function aboveLimit(visit: Visit, above: readonly BookingDocument[]): Html {
+  const limit = confirmationLimit(visit, above);
   const are = above.length === 1 ? 'is' : 'are';
   return html`<p>${counted(above.length, 'request')} of them ${are} above ${limit}, so the approval must be confirmed:</p>${listed(above)}`;
 }
