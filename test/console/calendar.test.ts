@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { planOfSpace, planOfSpaces } from '../../src/console/calendar/calendar-plan.ts';
+import { localDate } from '../../src/domain/calendar.ts';
 import { brandId, cents, communityId, type PlainDate, type SpaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
@@ -117,6 +118,24 @@ test('a month counts approved and pending bookings and shows pending ones first'
   expect(shown.map(([, id]) => Number(id))).toEqual(
     [...waiting, ...others].slice(0, 3).map(({ bookingId }) => bookingId),
   );
+});
+
+test('a day leads to today and to any date that is typed, and keeps the space', async () => {
+  const [, space] = spaceIds;
+  const today = localDate(Date.now(), 'Europe/Berlin');
+  const page = await community.open(`/console/calendar/${FULL}?space=${space}`);
+  expect(page.text).toMatch(new RegExp(`href="/console/calendar/${today}\\?space=${space}">Today<`));
+  const show = (typed: string) =>
+    community.open(`/console/calendar/${FULL}?space=${space}&date=${encodeURIComponent(typed)}`);
+  expect(page.text).toMatch(/<input type="hidden" name="space" value="\d+">.*?<input id="date" name="date"/s);
+  for (const typed of ['24.12.2026', '24 Dec 2026']) {
+    const { url } = await show(typed);
+    expect(`${url.pathname}${url.search}`).toBe(`/console/calendar/2026-12-24?space=${space}`);
+  }
+  const wrong = await show('soon');
+  expect(wrong.status).toBe(422);
+  expect(wrong.text).toMatch(/id="date-error".*?Write a date such as 20 Nov 2026 or 2026-11-20\./s);
+  expect(bookingsOn(wrong)).toEqual(bookingsOn(page));
 });
 
 test.each([

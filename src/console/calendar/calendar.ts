@@ -1,6 +1,7 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { ReadableClosure } from '../../../projections/closures.ts';
 import { daysLater, isMonth, isPlainDate, isYearsLater, localDate, monthsLater } from '../../domain/calendar.ts';
+import { defined } from '../../domain/defined.ts';
 import type { PlainDate, SpaceId } from '../../domain/ids.ts';
 import { MAX_YEARS_AHEAD } from '../../domain/limits.ts';
 import type { Space } from '../../domain/space.ts';
@@ -10,11 +11,11 @@ import { type BookingCounts, type CountsBySpace, NO_BOOKINGS, totalOf } from '..
 import type { Queries } from '../../queries/queries.ts';
 import { missing } from '../parts/answer.ts';
 import { statusClass } from '../parts/booking-views.ts';
-import { hasProblems, hiddenField, select } from '../parts/forms.ts';
+import { dateField, hasProblems, hiddenField, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, FEEDS, type Fields, neighbours, pager, tabs } from '../parts/links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
-import { monthProblem } from '../parts/typed-dates.ts';
+import { monthProblem, readDate } from '../parts/typed-dates.ts';
 import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may, type Visit } from '../parts/visit.ts';
 import { bookingPanel } from './booking-panel.ts';
@@ -119,6 +120,9 @@ ${openDaysList(month, openDays, shown.length === 1)}`;
     const { account, accountZone: zone, query, now, params } = visit;
     const date = params.date ?? '';
     if (!isPlainDate(date)) return missing('day');
+    const picked = query.text('date');
+    const { date: other, problem } = picked === '' ? {} : readDate(picked);
+    if (other !== undefined) return { go: addressOf(`${PATH}/${other}`, { space: query.text('space') }) };
     const spaces = await queries.spaces.list(account);
     const chosen = chosenOf(spaces, query);
     const { day, counts } = await dayOf(account, date, shownOf(spaces, chosen), query.text('group'));
@@ -130,6 +134,7 @@ ${openDaysList(month, openDays, shown.length === 1)}`;
     const dayLink = (word: string, day: string) =>
       isPlainDate(day) && { href: href(day), label: neighbour(`${word} day`, dayAndMonth(day)) };
     const isWrong = hasProblems(chosen.problems);
+    const today = localDate(now, zone);
     const month = date.slice(0, 7);
     const closed = addressOf(`${PATH}/${date}`, fields);
     const here = addressOf(`${PATH}/${date}`, { ...fields, booking: typed });
@@ -137,7 +142,7 @@ ${openDaysList(month, openDays, shown.length === 1)}`;
     const plan: DayPlan = {
       date,
       minuteNow: minuteOn(date, now, zone),
-      takesEvents: may(visit, 'Coordinator') && takesEvents(date, localDate(now, zone)),
+      takesEvents: may(visit, 'Coordinator') && takesEvents(date, today),
       opened: booking?.bookingId,
       bookingHref: (id) => `${addressOf('', { ...fields, booking: String(id) })}#booking`,
     };
@@ -145,15 +150,20 @@ ${openDaysList(month, openDays, shown.length === 1)}`;
       title: longDate(date),
       lead: html`${!isWrong && html`${countsText(counts) ?? 'No bookings'}, `}${zoneName(zone)}`,
       back: { href: addressOf(PATH, { month, space: fields.space }), label: monthName(month) },
-      actions: neighbours('Day', dayLink('Previous', daysLater(date, -1)), dayLink('Next', daysLater(date, 1))),
+      actions: neighbours(
+        'Day',
+        dayLink('Previous', daysLater(date, -1)),
+        dayLink('Next', daysLater(date, 1)),
+        buttonLink(href(today), 'Today', 'quiet'),
+      ),
       problems: {
         ...chosen.problems,
+        ...defined({ date: problem }),
         ...(typed !== '' && booking === undefined && { '': `You have no booking “${namedText(typed)}”.` }),
       },
-      main: html`${
-        spaces.length > 0 &&
-        html`<div class="row apart end">${spaceChoice(spaces, chosen, `${PATH}/${date}`)}${legend}</div>`
-      }
+      main: html`<div class="row apart end">${dayForm(date, problem === undefined ? date : picked, problem, fields)}${
+        spaces.length > 0 && html`${spaceChoice(spaces, chosen, `${PATH}/${date}`)}${legend}`
+      }</div>
 ${isWrong ? noSuchSpace(href(date)) : await schedule(visit, plan, spaces, chosen.space, day, panel)}`,
     };
   });
@@ -182,6 +192,21 @@ ${isWrong ? noSuchSpace(href(date)) : await schedule(visit, plan, spaces, chosen
     return { day: { groups, current, bookings, cancelled, closures }, counts };
   }
 }
+
+/** Shows another day of the same spaces. */
+const dayForm = (
+  shown: PlainDate,
+  value: string,
+  problem: string | undefined,
+  { space }: { readonly space: string | undefined },
+): Html => html`<form class="row end" method="get" action="${PATH}/${shown}">
+${space !== undefined && hiddenField('space', space)}${dateField({
+  name: 'date',
+  label: 'Date',
+  value,
+  required: true,
+  problems: defined({ date: problem }),
+})}<button class="button quiet">Show this day</button></form>`;
 
 type Account = CommunityVisit['account'];
 
