@@ -199,7 +199,7 @@ const dayForm = (
   value: string,
   problem: string | undefined,
   { space }: { readonly space: string | undefined },
-): Html => html`<form class="row end" method="get" action="${PATH}/${shown}">
+): Html => html`<form class="row end day-choice" method="get" action="${PATH}/${shown}">
 ${space !== undefined && hiddenField('space', space)}${dateField({
   name: 'date',
   label: 'Date',
