@@ -80,6 +80,32 @@ test('only brands that may read the reviews of a space see its rating and review
   expect(await seen(juniper.user)).toEqual([none, ['Rated 4.0 (1 review)', 'Lovely yard']]);
 });
 
+test('a day without a free time has no active button, and says why', async () => {
+  const date = freshDate();
+  const open = async () => (await brand.open(`/console/find/${cheap}?date=${date}`)).text;
+  const button =
+    /<button class="button"([^>]*)>Request booking<\/button>(?:<p class="hint" id="none-free">(.*?)<\/p>)?/;
+  const ids: number[] = [];
+  for (let hour = 8; hour < 20; hour += 1) ids.push(await request(2, date, hour));
+  const inactive = ' disabled aria-describedby="none-free"';
+  const waits = 'No time is free on this day: requested by another brand, which waits for an answer.';
+  expect(button.exec(await open())?.slice(1)).toEqual([inactive, `${waits} Choose another day.`]);
+  await approve(ids[0] ?? 0);
+  // The times have different reasons, which are shown at each.
+  expect(button.exec(await open())?.slice(1)).toEqual([inactive, 'No time is free on this day. Choose another day.']);
+  // Closed times are told from booked ones.
+  const { commands } = running.service.core;
+  const closed = freshDate();
+  const day = { communityId: communityId(community), from: closed, to: closed, start: 0, until: 24 };
+  accepted(await commands.closures.add({ ...day, kind: 'Closure', spaceIds: [spaceId(cheap)] }, CONTEXT));
+  expect((await brand.open(`/console/find/${cheap}?date=${closed}`)).text).toMatch(
+    /No time is free on this day: the community has closed it\. Choose another day\.<\/p>/,
+  );
+  const by = { kind: 'Brand', id: brandId(2) } as const;
+  accepted(await commands.bookings.cancel({ bookingId: ids[3] ?? 0, by }, CONTEXT));
+  expect(button.exec(await open())?.slice(1)).toEqual(['', undefined]);
+});
+
 describe('navigating from Find to a space and back', () => {
   test('the clicked hour is selected, other hours are links, and the back link keeps the filter', async () => {
     const date = freshDate();

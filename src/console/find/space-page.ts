@@ -25,7 +25,15 @@ import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.
 import { readDate } from '../parts/typed-dates.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type BrandVisit, may } from '../parts/visit.ts';
-import { CLOSED, isFree, nextFreeDay, notFreeNotice, type StartTimes, startTimeField } from './start-times.ts';
+import {
+  CLOSED,
+  isFree,
+  nextFreeDay,
+  notFreeNotice,
+  type StartTimes,
+  startTimeField,
+  whyNoneFree,
+} from './start-times.ts';
 
 /** Days in the strip of links, each with its number of free start times. */
 const DAYS_AHEAD = 7;
@@ -191,6 +199,7 @@ async function spacePage(
     : undefined;
   const wrong = problem === undefined ? problems : { ...problems, date: problem };
   const typedDate = problem === undefined ? date : typedText;
+  const shown = { date, noneFree: whyNoneFree(terms, times) };
   const missed = isMissed && notFreeNotice(terms, times, start, next && { date: next, href: to(next) });
   return {
     title: namedText(space.name),
@@ -212,7 +221,7 @@ ${dayForm(space, carried, typedDate, today, wrong)}
         ? startTimeField(terms, times, may(visit, 'Coordinator') ? start : 'unchoosable', problems)
         : html`<p>This space is not taking bookings at the moment.</p>`
     }</div></section></div>
-${requestForm(visit, terms, carried, date, typed, problems)}${rated && reviewsOf(rated, space)}</div>`,
+${requestForm(visit, terms, carried, shown, typed, problems)}${rated && reviewsOf(rated, space)}</div>`,
   };
 }
 
@@ -297,7 +306,7 @@ function requestForm(
   visit: BrandVisit,
   space: Space,
   { again }: CarriedFields,
-  date: PlainDate,
+  { date, noneFree }: { readonly date: PlainDate; readonly noneFree: string | undefined },
   typed: Form,
   problems: Problems,
 ): Html {
@@ -312,10 +321,18 @@ function requestForm(
 ${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}
 ${viaField(visit)}${again !== undefined && hiddenField('again', again)}
 <h2>Price</h2>${priceView('Brand', price)}
-${active && html`${furtherControls(typed, problems)}<button class="button">Request booking</button>`}
+${active && html`${furtherControls(typed, problems)}${requestButton(hoursTopic(spaceId, date), noneFree)}`}
 <p class="muted small">The price is the same at any time of day. You are charged when the community approves; sending
 a request is free.${cancelText(space)}</p></form>`;
 }
+
+/** Inactive, with the reason, while no time of the day is free. Replaced when the hours change. */
+const requestButton = (topic: string, noneFree: string | undefined): Html =>
+  html`<div class="stack tight" id="send" data-live-region="${topic}"><button class="button"${
+    noneFree !== undefined && html` disabled aria-describedby="none-free"`
+  }>Request booking</button>${
+    noneFree !== undefined && html`<p class="hint" id="none-free">${noneFree} Choose another day.</p>`
+  }</div>`;
 
 /** The details that a brand may add besides space, date and start time. */
 type Further = Exclude<keyof BookingDetails, 'spaceId' | 'date' | 'startHour'>;

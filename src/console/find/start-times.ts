@@ -43,6 +43,14 @@ const HELD: ReadonlySet<ClosedKind | undefined> = new Set(['Booked', 'Requested'
 export const isFree = ({ slots }: StartTimes, start: number): boolean =>
   slots.some(({ hour, isAvailable }) => hour === start && isAvailable);
 
+/** That no time of a day is free, and why, if there is one reason. Undefined if one is free. */
+export function whyNoneFree(space: Space, { slots, closed }: StartTimes): string | undefined {
+  if (slots.some(({ isAvailable }) => isAvailable)) return undefined;
+  const [kind, ...others] = new Set(slots.map(({ hour }) => closed(hour)));
+  const reason = kind !== undefined && others.length === 0 ? `: ${CLOSED[kind].long(space)}` : '';
+  return `No time is free on this day${reason}.`;
+}
+
 /** The next day after a date on which an event can start at an hour, in any of these spaces. */
 export async function nextFreeDay(
   { openDays }: PageDeps['queries'],
@@ -86,8 +94,8 @@ export function startTimeField(
     tile(slot, freeFrom(slot.hour), closed(slot.hour), chosen, slot.hour === firstOpen),
   );
   const list = html`<ul class="slots">${tiles}</ul>`;
-  if (firstOpen === undefined)
-    return html`<p id="startHour">No time is free on this day. Choose another day above.</p>${list}${error}`;
+  const noneFree = whyNoneFree(space, times);
+  if (noneFree !== undefined) return html`<p id="startHour">${noneFree} Choose another day above.</p>${list}${error}`;
   const isHeld = slots.some(({ hour }) => HELD.has(closed(hour)));
   return html`<fieldset class="field"><legend>Start time</legend>
 ${
