@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cents, communityId, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
+import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
@@ -69,6 +70,36 @@ test('an entry is one line and expands when it has details', async () => {
     /was changed Name, Event fee$/,
   );
   expect(older.at(-1)).toMatch(/<summary>.*was added<\/strong><\/summary>\n<dl/s);
+});
+
+test('closed times and feeds name their spaces, and count those that are too many', async () => {
+  const { catalogue, closures } = running.service.core.commands;
+  const context = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+  const owner = communityId(running.demo.communities[0].id);
+  const terms = { windowStart: 8, windowEnd: 20, durationHours: 1, eventFee: cents(0), answerHours: 72 };
+  const spaceIds = [];
+  for (const name of ['Oak', 'Elm', 'Ash', 'Fir', 'Yew', 'Box', 'Bay', 'Fig'])
+    spaceIds.push(accepted(await catalogue.addSpace({ ...terms, name, communityId: owner }, context)));
+  const day = { communityId: owner, from: inDays(90), to: inDays(90), start: 0, until: 24, kind: 'Closure' } as const;
+  accepted(await closures.add({ ...day, spaceIds: spaceIds.slice(0, 2) }, context));
+  accepted(await closures.add({ ...day, spaceIds: spaceIds.slice(1) }, context));
+  const { id: userId } = accepted(
+    await running.service.core.users.add(
+      { email: 'feeds@harbour.example', password: 'ten or more', accounts: [{ kind: 'Community', id: owner }] },
+      context,
+    ),
+  );
+  const feed = {
+    userId,
+    account: { kind: 'Community', id: owner } as const,
+    showsNames: true,
+    spaceId: spaceIds[0] ?? 0,
+  };
+  accepted(await running.service.core.commands.calendarFeeds.add(feed, context));
+  expect(text(rows((await community.open('/console/history?topic=feeds')).text)[0])).toContain('Space Oak ');
+  const [all, two] = rows((await community.open('/console/history?topic=spaces')).text).map(text);
+  expect(two).toContain('Spaces Oak, Elm');
+  expect(all).toContain('Spaces Elm, Ash, Fir, Yew, Box, Bay and 1 other ');
 });
 
 test('an address of an unknown thing does not show the whole history', async () => {

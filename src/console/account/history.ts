@@ -7,7 +7,7 @@ import { ownerOfFeed } from '../../domain/calendar-feed.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PermissionName } from '../../domain/permissions.ts';
 import { roleOf } from '../../domain/roles.ts';
-import { amount, capitalised, clock, duration, momentIn, zoneName } from '../../html/formats.ts';
+import { amount, capitalised, clock, counted, duration, momentIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { actorText } from '../parts/actor-view.ts';
 import type { Link } from '../parts/answer.ts';
@@ -21,6 +21,8 @@ import { may, type Visit } from '../parts/visit.ts';
 import { LABELS as SPACE_LABELS } from './space-list.ts';
 
 const PER_PAGE = 30;
+/** Spaces of a change that are named. The others are counted. */
+const MOST_NAMED = 6;
 
 type OfferedTopic = { readonly topic: Topic; readonly label: string; readonly only?: AccountKind };
 
@@ -60,6 +62,7 @@ export function historyPages(routes: Routes, { queries }: PageDeps): void {
       limit: PER_PAGE,
     });
     const changes = may(visit, 'Manager') ? found : found.map(withoutAddress);
+    const format = { currency: visit.settings.currency, zone, spaces: await spaceNamesIn(account, changes) };
     const single = of === undefined ? undefined : changes[0];
     const only = single && html`Only ${subjectText(single)}. `;
     return {
@@ -75,10 +78,17 @@ export function historyPages(routes: Routes, { queries }: PageDeps): void {
               'Nothing here',
               cursors.before === undefined ? 'Nothing of this kind has changed yet.' : 'There is nothing earlier.',
             )
-          : changeTable(changes, visit.settings.currency, zone)
+          : changeTable(changes, format)
       }${cursorPager(PATH, of === undefined ? filter : { ...filter, via }, beside, 'before')}</div>`,
     };
   });
+
+  /** The names of the spaces that the details of changes name, by id. */
+  async function spaceNamesIn(account: Account, changes: readonly NamedChange[]): Promise<SpaceNames> {
+    const ids = new Set(changes.flatMap(({ event }) => spacesNamedIn(event)));
+    const spaces = await Promise.all(Array.from(ids, (id) => queries.spaces.get(account, id)));
+    return new Map(spaces.flatMap((space) => (space === undefined ? [] : [[space.spaceId, space.name]])));
+  }
 
   /** The cursors of the address that are changes of the account. */
   async function cursorsIn(
@@ -110,7 +120,17 @@ function pageOf(visit: Pick<Visit, 'via'>, { of, name = 'Space' }: NamedChange):
   return of.kind === 'webhook' && visit.via !== undefined ? { href: visit.via, label: namedText(name) } : undefined;
 }
 
-const changeTable = (changes: readonly NamedChange[], currency: string, zone: string): Html =>
+type SpaceNames = ReadonlyMap<number, string>;
+
+/** How the values of changes are written. */
+type ValueFormat = { readonly currency: string; readonly zone: string; readonly spaces: SpaceNames };
+
+function spacesNamedIn(event: NamedChange['event']): readonly number[] {
+  if (event.type === 'ClosureAdded') return event.data.spaceIds.slice(0, MOST_NAMED);
+  return event.type === 'CalendarFeedAdded' && event.data.spaceId !== undefined ? [event.data.spaceId] : [];
+}
+
+const changeTable = (changes: readonly NamedChange[], format: ValueFormat): Html =>
   dataTable(
     'Changes, newest first',
     changes,
@@ -118,18 +138,14 @@ const changeTable = (changes: readonly NamedChange[], currency: string, zone: st
       {
         label: 'When',
         classes: 'nowrap',
-        cell: ({ event: { metadata } }) => html`<time datetime="${metadata.at}">${momentIn(zone, metadata.at)}</time>`,
+        cell: ({ event: { metadata } }) =>
+          html`<time datetime="${metadata.at}">${momentIn(format.zone, metadata.at)}</time>`,
       },
       {
         label: 'What',
         classes: 'long line',
         cell: (change) =>
-          withDetails(
-            html`<strong>${subjectText(change, true)} ${verbOf(change.event)}</strong>`,
-            change,
-            currency,
-            zone,
-          ),
+          withDetails(html`<strong>${subjectText(change, true)} ${verbOf(change.event)}</strong>`, change, format),
       },
       { label: 'By', classes: 'long', isLabelled: true, cell: ({ by }) => actorText(by) },
     ],
@@ -242,14 +258,14 @@ const LABELS: Readonly<Record<string, string>> = {
 };
 
 /** A change in one line. If it changed several fields, they open below, one per line. */
-function withDetails(sentence: Html, { event, before }: NamedChange, currency: string, zone: string): Html {
+function withDetails(sentence: Html, { event, before }: NamedChange, format: ValueFormat): Html {
   const lines = Object.entries(changesOf({ event, ...defined({ before }) })).filter(
     ([field]) => field in LABELS && (field !== 'name' || before !== undefined),
   );
   const values = ({ from, to }: (typeof lines)[number][1], field: string) =>
     html`${
-      from !== undefined && html`<span class="muted">${named(valueText(field, from, currency, zone))} → </span>`
-    }${named(valueText(field, to, currency, zone))}`;
+      from !== undefined && html`<span class="muted">${named(valueText(field, from, format))} → </span>`
+    }${named(valueText(field, to, format))}`;
   const [only, ...others] = lines;
   if (only === undefined) return sentence;
   const [field, change] = only;
@@ -261,9 +277,16 @@ function withDetails(sentence: Html, { event, before }: NamedChange, currency: s
 <dl class="facts small">${facts}</dl></details>`;
 }
 
+function spacesText(ids: readonly number[], names: SpaceNames): string {
+  const shown = ids.slice(0, MOST_NAMED).map((id) => names.get(id) ?? `Space ${id}`);
+  const others = ids.length - shown.length;
+  return `${shown.join(', ')}${others > 0 ? ` and ${counted(others, 'other')}` : ''}`;
+}
+
 const isPermission = (name: string): name is PermissionName => Object.hasOwn(PERMISSION_LABELS, name);
 
-function valueText(field: string, value: string | number, currency: string, zone: string): string {
+function valueText(field: string, value: string | number, { currency, zone, spaces }: ValueFormat): string {
+  if (field === 'spaceId' || field === 'spaces') return spacesText(String(value).split(', ').map(Number), spaces);
   if (field === 'scopes')
     return String(value)
       .split(' ')
