@@ -127,8 +127,10 @@ export function createPageHandler(deps: PageHandlerDeps) {
 
   async function visitOf(request: FastifyRequest, reply: FastifyReply, current: CurrentSession): Promise<Visit> {
     const { user, session, role } = current;
-    const zone = readerZone(request.cookies[ZONE_COOKIE]);
-    const visited = await renderer.visitedAccount({ account: session.account, role }, zone);
+    const told = readerZone(request.cookies[ZONE_COOKIE]);
+    const visited = await renderer.visitedAccount({ account: session.account, role }, told);
+    // Browsers that hide their time zone say UTC.
+    const zone = told === 'UTC' ? visited.accountZone : told;
     const csrf = sessions.csrfToken(current);
     const [owner, owners] = [sessions.ownerOf(csrf), sessions.ownersOf(current)];
     const takesNone = request.method === 'POST' || isRefresh(request);

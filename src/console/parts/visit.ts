@@ -44,7 +44,7 @@ export type Visit<A extends Account = Account> = {
   readonly settings: Settings;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** The reader's time zone, for moments that belong to no space; UTC if it is not known. */
+  /** The reader's time zone, for moments that belong to no space. If it is not known: that of the community, or UTC for a brand. */
   readonly zone: string;
 };
 

@@ -1,4 +1,4 @@
-// Sends the reader's time zone to the service, which shows moments that belong to no space in it. Without this file: UTC.
+// Sends the reader's time zone to the service, which shows moments that belong to no space in it. Without this file: the community's, or UTC.
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 const secure = location.protocol === 'https:' ? '; secure' : '';
 if (timeZone) {
