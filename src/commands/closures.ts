@@ -12,11 +12,20 @@ import {
   noClosure,
   type SpaceDate,
   spaceDatesOf,
+  wrongDateToLeaveOut,
 } from '../domain/closure.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { ClosureAdded, TimeClosed } from '../domain/events.ts';
 import { bookedTime, closedTime, overlaps } from '../domain/held-times.ts';
-import { type BookingId, type ClosureId, type CommunityId, closureId, type SpaceId, spaceId } from '../domain/ids.ts';
+import {
+  type BookingId,
+  type ClosureId,
+  type CommunityId,
+  closureId,
+  type PlainDate,
+  type SpaceId,
+  spaceId,
+} from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import type { SpaceDay } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
@@ -78,6 +87,16 @@ export type ClosureCommands = {
     context: CommandContext,
     progress?: Progress,
   ): Promise<{ readonly closureId: ClosureId; readonly days: number } | Refusal>;
+  /**
+   * Leaves a date out for good, on all spaces: the hours can be booked again. Leaving out the last date ends it. Leaving a date out again
+   * changes nothing.
+   *
+   * Refuses `ValidationError` for a date that it does not have, or that is over, and while its days are still being closed.
+   */
+  leaveOut(
+    command: { readonly closureId: string; readonly communityId: number; readonly date: PlainDate },
+    context: CommandContext,
+  ): Promise<{ readonly closureId: ClosureId; readonly hasEnded: boolean } | Refusal>;
   /** Carries out what is left of an intention, or of its end. For the scheduler. */
   finish(closureId: ClosureId, context: CommandContext): Promise<void>;
 };
@@ -162,18 +181,26 @@ export function createClosureCommands(deps: {
     );
   }
 
-  const openDays = (of: Closure, context: CommandContext, progress?: Progress) =>
-    onEachDay(
-      of,
-      (day) => {
-        const { closureId, communityId } = of;
-        const stream = streamOf.spaceDay(day.spaceId, day.date);
-        return handler.execute(stream, spaceDay, context, (state) =>
-          reopenTime(state, { ...day, closureId, communityId }),
-        );
-      },
-      progress,
+  const openDay = ({ closureId, communityId }: Closure, day: SpaceDate, context: CommandContext) =>
+    handler.execute(streamOf.spaceDay(day.spaceId, day.date), spaceDay, context, (state) =>
+      reopenTime(state, { ...day, closureId, communityId }),
     );
+
+  async function openSome(
+    of: Closure,
+    days: readonly SpaceDate[],
+    context: CommandContext,
+  ): Promise<Refusal | undefined> {
+    for await (const page of inPages(days, AT_ONCE)) {
+      const outcomes = await Promise.all(page.map((day) => openDay(of, day, context)));
+      const refused = outcomes.find(isRefusal);
+      if (refused !== undefined) return refused;
+    }
+    return undefined;
+  }
+
+  const openDays = (of: Closure, context: CommandContext, progress?: Progress) =>
+    onEachDay(of, (day) => openDay(of, day, context), progress);
 
   /** Counts the intention and the events of all days before the first one is appended: one refused halfway would stay unfinished. */
   async function countAll(
@@ -280,6 +307,23 @@ export function createClosureCommands(deps: {
       if (state === undefined || state.communityId !== owner) return noClosure(id);
       const days = await endAll(state, context, progress);
       return isRefusal(days) ? days : { closureId: state.closureId, days };
+    },
+
+    async leaveOut({ closureId: id, communityId: owner, date }, context) {
+      const state = await load(id);
+      const document = (await readModels.collection(closures).get(id))?.document;
+      const owning = await readModels.collection(communities).get(String(owner));
+      if (state === undefined || state.communityId !== owner || owning === undefined) return noClosure(id);
+      if (state.hasEnded) return { closureId: state.closureId, hasEnded: true };
+      if (document === undefined || document.state === 'Working')
+        return refuse('ValidationError', 'Its days are still being closed. Try again in a moment.');
+      const refusal = wrongDateToLeaveOut(state, date, localDate(clock(), owning.document.timeZone));
+      if (refusal !== undefined) return refusal;
+      const days = state.spaceIds.map((spaceId) => ({ spaceId, date }));
+      const others = document.leftOut.filter((day) => day.date !== date);
+      const isLast = others.length + days.length === document.days;
+      const outcome = isLast ? await endAll(state, context) : await openSome(state, days, context);
+      return isRefusal(outcome) ? outcome : { closureId: state.closureId, hasEnded: isLast };
     },
 
     async finish(id, context) {

@@ -117,5 +117,12 @@ export function endClosure(
   return [{ type: 'ClosureEnded', data: { closureId: closure.closureId, communityId } }];
 }
 
+/** Why a date cannot be left out of a closure. */
+export function wrongDateToLeaveOut(closure: Closure, date: PlainDate, today: PlainDate): Refusal | undefined {
+  if (date < today) return refuse('ValidationError', `date must be today (${today}) or later, got ${date}.`);
+  if (datesOf(closure).includes(date)) return undefined;
+  return refuse('ValidationError', `date must be one of its dates, got ${date}.`);
+}
+
 export const noClosure = (closureId: string): Refusal =>
   refuse('ResourceNotFound', `There is no closed time ${closureId}.`);

@@ -61,6 +61,41 @@ test('an own event repeats weekly on the day of the first one, and leaves out da
   expect(taken.text).toContain('value="Late"');
 });
 
+test('one date of a weekly own event is left out for good, and the last one ends it', async () => {
+  const [first, second] = running.demo.communities[0].spaces.map(({ id }) => String(id));
+  const range = { from: inDays(600), to: inDays(614), start: '18', until: '20', spaces: [first ?? '', second ?? ''] };
+  const drill = await add('OwnEvent', { ...range, title: 'Drill' });
+  expect(textOf(drill)).toContain('State 3 days ');
+  const leaveOut = async (date: string) => harbour.send(await harbour.open(drill.url), /\/leave-out$/, { date });
+  const shownOn = async (days: number) =>
+    textOf(await harbour.open(`/console/calendar/${inDays(days)}`)).includes('Drill 18:00–20:00');
+  expect(await shownOn(607)).toBe(true);
+
+  for (const [date, problem] of [
+    ['soon', /Write a date such as/],
+    [inDays(608), /must be one of its dates/],
+    [inDays(-1), /must be today/],
+  ] as const) {
+    const refused = await leaveOut(date);
+    expect(refused.status).toBe(422);
+    expect(/id="date-error".*/s.exec(refused.text)?.[0]).toMatch(problem);
+  }
+  expect((await leaveOut(inDays(607))).flash).toContain('left out. Its hours can be booked again.');
+  expect([await shownOn(600), await shownOn(607), await shownOn(614)]).toEqual([true, false, true]);
+  // Once more changes nothing.
+  const again = await leaveOut(inDays(607));
+  expect(textOf(again)).toContain('State 4 days of spaces, 2 left out');
+  expect((await add('OwnEvent', { ...range, title: 'Fair', from: inDays(607), to: inDays(607) })).flash).toContain(
+    'saved',
+  );
+  expect((await union.open(drill.url)).status).toBe(404);
+
+  await leaveOut(inDays(600));
+  const last = await leaveOut(inDays(614));
+  expect(last.flash).toContain('It had no other date. Own event ended.');
+  expect(textOf(await harbour.open(drill.url))).toContain('State Ended');
+});
+
 test('errors are at their fields, and what was typed is kept', async () => {
   const refused = await add('Closure', { title: 'Twice', from: 'soon', start: '9', until: '9' });
   expect(refused.status).toBe(422);

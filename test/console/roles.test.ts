@@ -112,6 +112,7 @@ describe('each page and form of the console', () => {
       '/console/bookings/:id/decline',
       '/console/bookings/:id/review',
       '/console/calendar/closures/:id/end',
+      '/console/calendar/closures/:id/leave-out',
       '/console/calendar/closures/import',
       '/console/calendar/closures/new',
       '/console/find/:id',

@@ -11,10 +11,11 @@ import { type Html, html, named } from '../../html/html.ts';
 import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { backTo, viaField } from '../parts/back-link.ts';
 import { bookingTable } from '../parts/booking-views.ts';
-import { confirm, hasProblems, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { confirm, dateField, hasProblems, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
+import { readDate } from '../parts/typed-dates.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
 import { closureFields, problemsInAddress, readClosure, type TypedClosure, typedIn } from './closure-form.ts';
@@ -89,9 +90,16 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
   });
 
   community.get(`${CLOSURES}/:id`, 'Viewer', async (visit) => {
-    const { account, params } = visit;
-    const closure = await queries.closures.get(account.id, params.id ?? '');
-    if (closure === undefined) return missing('closed time');
+    const closure = await queries.closures.get(visit.account.id, visit.params.id ?? '');
+    return closure === undefined ? missing('closed time') : closurePage(visit, closure, {});
+  });
+
+  async function closurePage(
+    visit: CommunityVisit,
+    closure: ReadableClosure,
+    problems: Problems,
+  ): Promise<PageContent> {
+    const { account } = visit;
     const [spaces, inside] = await Promise.all([
       queries.spaces.list(account),
       closure.kind === 'Closure' && closure.endedAt === undefined
@@ -105,14 +113,30 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
       heading: closure.title === undefined ? titleOf(closure) : named(closure.title),
       lead: closure.endedAt === undefined ? capitalised(WORD[closure.kind]) : 'It has ended.',
       back: { href: CLOSURES, label: 'Closed times and own events' },
+      problems,
       main: html`<section class="card stack" id="closure" data-live-region>${factsOf(closure, names)}
 ${closure.endedAt === undefined && may(visit, 'Coordinator') && endForm(visit, closure)}</section>
-${leftOutList(closure, names)}${
+${may(visit, 'Coordinator') && leaveOutForm(visit, closure, problems)}${leftOutList(closure, names)}${
   inside.count > 0 &&
   html`<section class="stack tight"><h2>Bookings inside it</h2><p>They stay, until you decline or cancel them.</p>
 ${bookingTable(inside.first, account, 'Bookings inside it')}${more > 0 && html`<p>And ${more} more.</p>`}</section>`
 }`,
     };
+  }
+
+  community.post(`${CLOSURES}/:id/leave-out`, 'Coordinator', async (visit) => {
+    const { account, params, context, form } = visit;
+    const closure = await queries.closures.get(account.id, params.id ?? '');
+    if (closure === undefined) return missing('closed time');
+    const { date, problem } = readDate(form.text('date'));
+    if (date === undefined) return closurePage(visit, closure, { date: problem });
+    const outcome = await commands.closures.leaveOut(
+      { closureId: closure.closureId, communityId: account.id, date },
+      context,
+    );
+    if (isRefusal(outcome)) return closurePage(visit, closure, problemOf(outcome, { date: 'Date' }));
+    if (outcome.hasEnded) return done(CLOSURES, `It had no other date. ${capitalised(WORD[closure.kind])} ended.`);
+    return done(`${CLOSURES}/${closure.closureId}`, `${shortDate(date)} left out. Its hours can be booked again.`);
   });
 
   community.post(`${CLOSURES}/:id/end`, 'Coordinator', async ({ account, params, context }) => {
@@ -225,7 +249,7 @@ function stateText({ state, days, spaceIds, closedDays, leftOut, openedDays, end
   if (endedAt !== undefined) return 'Ended';
   return leftOut.length === 0
     ? counted(closedDays / spaceIds.length, 'day')
-    : `${counted(closedDays, 'day')}${ofSpaces}, ${leftOut.length} left out`;
+    : `${counted(days - leftOut.length, 'day')}${ofSpaces}, ${leftOut.length} left out`;
 }
 
 function factsOf(closure: ReadableClosure, names: Names): Html {
@@ -244,6 +268,17 @@ const endForm = (visit: CommunityVisit, closure: ReadableClosure): Html =>
     removes: true,
   });
 
+/** The form that leaves out one of several dates, such as a holiday of a weekly event. */
+function leaveOutForm(visit: CommunityVisit, closure: ReadableClosure, problems: Problems): Html | undefined {
+  const { closureId, endedAt, state, days, spaceIds } = closure;
+  if (endedAt !== undefined || state === 'Working' || days === spaceIds.length) return undefined;
+  const hint = 'The hours of this date can be booked again. It cannot be taken back.';
+  const value = visit.form.text('date');
+  const content = html`<h2>Leave out a date</h2>${dateField({ name: 'date', label: 'Date', hint, value, required: true, problems })}
+<div><button class="button quiet">Leave out this date</button></div>`;
+  return postForm(visit, `${CLOSURES}/${closureId}/leave-out`, 'card fields narrow', content);
+}
+
 function leftOutList({ leftOut }: ReadableClosure, names: Names): Html | undefined {
   if (leftOut.length === 0) return undefined;
   const more = leftOut.length - MOST_LISTED;
@@ -251,6 +286,7 @@ function leftOutList({ leftOut }: ReadableClosure, names: Names): Html | undefin
     const name = named(names.get(spaceId) ?? `Space ${spaceId}`);
     return html`<li><a href="/console/calendar/${date}?space=${spaceId}">${shortDate(date)}</a>, ${name}</li>`;
   };
-  return html`<section class="stack tight"><h2>Days left out</h2><p>The hours are not free on these days, or the clocks skip them.</p>
+  return html`<section class="stack tight"><h2>Days left out</h2><p>The hours are not free on these days, the clocks skip
+them, or the date was left out by hand.</p>
 <ul class="bullets">${leftOut.slice(0, MOST_LISTED).map(item)}</ul>${more > 0 && html`<p>And ${more} more.</p>`}</section>`;
 }
