@@ -6,7 +6,7 @@ import { isPlainDate, wallDay } from '../domain/calendar.ts';
 import { cutText } from '../domain/cut-text.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { closedTime, type Interval, overlaps } from '../domain/held-times.ts';
-import { type ClosureId, type CommunityId, closureId } from '../domain/ids.ts';
+import { type ClosureId, type CommunityId, closureId, type PlainDate } from '../domain/ids.ts';
 import { MAX_SPACE_DAYS } from '../domain/limits.ts';
 import type { Space } from '../domain/space.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
@@ -119,8 +119,11 @@ async function linesOf(file: Uint8Array): Promise<readonly Line[] | Refusal> {
   const rows: { readonly record: readonly string[]; readonly line: number }[] = [];
   let found = 0;
   const [first = ''] = text.split('\n', 1);
+  // Spreadsheets name the separator in a line of its own.
+  const [, named] = /^"?sep=(.)"?\r?$/i.exec(first) ?? [];
   const parser = parse({
-    delimiter: first.includes(';') ? ';' : first.includes('\t') ? '\t' : ',',
+    delimiter: named ?? (first.includes(';') ? ';' : first.includes('\t') ? '\t' : ','),
+    from_line: named === undefined ? 1 : 2,
     ...{ trim: true, relax_column_count: true, skip_empty_lines: true, skip_records_with_empty_values: true },
     on_record(record, { lines }) {
       found += 1;
@@ -191,20 +194,18 @@ const quoted = (cell: string): string => `“${cutText(cell, MOST_QUOTED)}”`;
 
 /** The own event of a line, or why there is none. */
 function ownEventOf({ line, cells }: Line, spaces: readonly Space[], community: number): Planned | string {
-  const { date = '', start = '', end = '', space = '', title = '' } = cells;
+  const { start = '', end = '', space = '', title = '' } = cells;
+  const date = dateIn(cells.date ?? '');
   if (cells.beyond !== undefined)
     return 'It has more cells than the first line. Put quotes around text with separators.';
   const formula = Object.entries(cells).find(([, cell]) => FORMULA.test(cell));
   if (formula !== undefined)
     return `${formula[0]} begins like a formula, which spreadsheets would run: ${quoted(formula[1])}.`;
-  if (!isPlainDate(date)) return `date must be written like 2026-12-24, got ${quoted(date)}.`;
+  if (date === undefined) return `date must be written like 2026-12-24 or 24.12.2026, got ${quoted(cells.date ?? '')}.`;
   const [from, until] = [hourOf(start), hourOf(end)];
   if (from === undefined) return `start must be a whole hour such as 18 or 18:00, got ${quoted(start)}.`;
   if (until === undefined) return `end must be a whole hour such as 20 or 20:00, got ${quoted(end)}.`;
-  const named = spaces.filter(({ spaceId, name }) => String(spaceId) === space || name === space);
-  const [only, ...more] = named.some(({ spaceId }) => String(spaceId) === space)
-    ? named.filter(({ spaceId }) => String(spaceId) === space)
-    : named;
+  const [only, ...more] = spacesCalled(space, spaces);
   if (only === undefined) return `The community has no space ${quoted(space)}.`;
   if (more.length > 0) return `Several spaces are called ${quoted(space)}: write the id.`;
   const importKey = `${only.spaceId} ${date} ${from}-${until}`;
@@ -215,15 +216,43 @@ function ownEventOf({ line, cells }: Line, spaces: readonly Space[], community: 
   };
 }
 
+/** The space with an id; else those with a name, in its case or, if there is none, in any. */
+function spacesCalled(text: string, spaces: readonly Space[]): readonly Space[] {
+  const wanted = text.toLowerCase();
+  const candidates = [
+    spaces.filter(({ spaceId }) => String(spaceId) === text),
+    spaces.filter(({ name }) => name === text),
+    spaces.filter(({ name }) => name.toLowerCase() === wanted),
+  ];
+  return candidates.find(({ length }) => length > 0) ?? [];
+}
+
+/** `2026-12-24`, `2026/12/24`, `24.12.2026`, and `24/12/2026` or `12/24/2026` if only one of its numbers can be the month. */
+function dateIn(text: string): PlainDate | undefined {
+  const [, year = '', month = '', day = ''] = /^(\d{4})[-/](\d{1,2})[-/](\d{1,2})$/.exec(text) ?? [];
+  if (year !== '') return plainDate(year, month, day);
+  const [, first = '', separator, second = '', last = ''] = /^(\d{1,2})([./])(\d{1,2})\2(\d{4})$/.exec(text) ?? [];
+  const dayFirst = plainDate(last, second, first);
+  const monthFirst = separator === '/' ? plainDate(last, first, second) : undefined;
+  return dayFirst === undefined || monthFirst === undefined || dayFirst === monthFirst
+    ? (dayFirst ?? monthFirst)
+    : undefined;
+}
+
+function plainDate(year: string, month: string, day: string): PlainDate | undefined {
+  const date = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
+  return isPlainDate(date) ? date : undefined;
+}
+
 /** The same whenever the line is imported, so that two imports at once add it once. */
 function idOf(community: number, importKey: string, attempt: number): ClosureId {
   const key = [community, importKey, ...(attempt === 0 ? [] : [attempt])].join(' ');
   return closureId(`import-${createHash('sha256').update(key).digest('base64url').slice(0, 27)}`);
 }
 
-/** `9`, `09:00`, `24:00`. */
+/** `9`, `09:00`, `09:00:00`, `24:00`. */
 function hourOf(text: string): number | undefined {
-  const [, hour] = /^(\d{1,2})(?::00)?$/.exec(text) ?? [];
+  const [, hour] = /^(\d{1,2})(?::00){0,2}$/.exec(text) ?? [];
   return hour === undefined ? undefined : Number(hour);
 }
 

@@ -43,7 +43,7 @@ test('lines become own events, the others are listed with the reason, and the sa
     `${day(11)};18;20;${hall};Chor`,
     `${day(12)};20;18;${hall};Chor`,
     `${day(12)};18:30;20;${hall};Chor`,
-    `12.12.2036;18;20;${hall};Chor`,
+    `3/4/2036;18;20;${hall};Chor`,
     `${day(12)};18;20;Keller;Chor`,
     `${day(12)};18;20;Loft;Chor`,
     `2025-11-12;18;20;${hall};Chor`,
@@ -60,7 +60,7 @@ test('lines become own events, the others are listed with the reason, and the sa
     { line: 3, reason: expect.stringMatching(/^18:00–20:00 on .* is not free: booking #1 of Acme, 18:00–19:00\.$/) },
     { line: 4, reason: expect.stringContaining('end after they begin') },
     { line: 5, reason: 'start must be a whole hour such as 18 or 18:00, got “18:30”.' },
-    { line: 6, reason: 'date must be written like 2026-12-24, got “12.12.2036”.' },
+    { line: 6, reason: 'date must be written like 2026-12-24 or 24.12.2026, got “3/4/2036”.' },
     { line: 7, reason: 'The community has no space “Keller”.' },
     { line: 8, reason: 'Several spaces are called “Loft”: write the id.' },
     { line: 9, reason: expect.stringContaining('or later, got 2025-11-12') },
@@ -85,6 +85,32 @@ test('lines become own events, the others are listed with the reason, and the sa
   const after = await events();
   expect(await importFile()).toEqual({ lines: 13, added: 0, addedBefore: 2, skipped });
   expect(await events()).toBe(after);
+});
+
+test('dates, hours, names and the separator are read as spreadsheets write them', async () => {
+  const dates = [day(40), day(41), day(42)].map((date) => date.split('-'));
+  const [[y1, m1, d1] = [], [y2, m2, d2] = [], [y3, m3, d3] = []] = dates;
+  write(
+    [
+      'sep=|',
+      'DATE|START|END|SPACE',
+      `${d1}.${Number(m1)}.${y1}|18:00:00|20:00:00|große halle`,
+      `${y2}/${m2}/${d2}|8|9|GROSSE HALLE`,
+      `${y3}/${m3}/${d3}|8|09:00|GROẞE halle`,
+      '24/13/2036|8|9|große halle',
+    ].join('\r\n'),
+  );
+  expect(await importFile('--dry-run')).toEqual({
+    ...{ lines: 4, wouldAdd: 2, addedBefore: 0 },
+    skipped: [
+      { line: 4, reason: 'The community has no space “GROSSE HALLE”.' },
+      { line: 6, reason: expect.stringContaining('got “24/13/2036”') },
+    ],
+  });
+  // With slashes, one of the numbers has to be above 12.
+  const far = Number(day(0).slice(0, 4)) + 2;
+  write(`sep=,\ndate,start,end,space\n24/12/${far},8,9,${hall}\n12/24/${far},9,10,${hall}\n5/6/${far},8,9,${hall}\n`);
+  expect(await importFile('--dry-run')).toMatchObject({ wouldAdd: 2, skipped: [{ line: 5 }] });
 });
 
 test('a line whose hours were requested in the moment of adding it is tried again by the next import', async () => {
