@@ -36,10 +36,11 @@ export function composeLinks(deps: {
     const name = await foreignAccountName(accounts, open.account, clock());
     const kind = open.account.kind === 'Community' ? 'community' : 'brand';
     const by = (await users.get((await invitations.inviterOf(open.id)) ?? ''))?.email;
+    const inviter = by === undefined ? 'The operator of this booking service' : namedText(by);
     const mail = renderMail({
       subject: `Invitation to act for the ${kind} ${name}`,
       intro: [
-        `${by === undefined ? 'The operator of this booking service' : namedText(by)} invites you to act for the ${kind} ${name} as a ${open.role}.`,
+        `${inviter} invites you to act for the ${kind} ${name} as a ${open.role}.`,
         'The link works once, for a week. If you do not know this venue or brand, do nothing: you become no member.',
         'A member chose the name in quotes. This service asks for no password in a mail.',
       ],
