@@ -135,8 +135,11 @@ test('several requests can be declined at once for one reason, new or used befor
   expect(asked.text).toContain('Decline 2 requests?');
   // As `answerAll` gave it.
   expect(asked.text).toContain('data-reason="Over."');
+  const field = /<textarea id="reason"[^>]*>/;
+  expect(field.exec(asked.text)?.[0]).toContain(' autofocus=""');
   const empty = await manager.send(asked, BULK_DECLINE, { reason: '' });
   expect(empty.status).toBe(422);
+  expect(field.exec(empty.text)?.[0]).not.toContain('autofocus');
   expect(await Promise.all([first, second, third].map(statusOf))).toEqual(['Pending', 'Pending', 'Pending']);
   await withdraw(third);
   const done = await manager.send(empty, BULK_DECLINE, { reason: 'We are full.' });

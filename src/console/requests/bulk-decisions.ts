@@ -233,7 +233,7 @@ function declineAll(visit: Visit, picked: Picked, problems: Problems, reasons: r
       html`<li><button type="button" class="button quiet small" data-reason="${text}" hidden>${named(text)}</button></li>`,
   );
   const hint = selected.length === 1 ? 'The brand will see it.' : 'Every brand will see it.';
-  const reason = reasonField(visit, { label: 'Reason', hint, required: true, problems });
+  const reason = reasonField(visit, { label: 'Reason', hint, required: true, isFocused: true, problems });
   const content = html`${listFieldsOf(visit.form)}${idFields(selected)}
 ${extentOf(picked)}${listed(selected)}
 <p>Declining is final. The times become available to others again.</p>

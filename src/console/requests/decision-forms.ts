@@ -4,7 +4,7 @@ import type { BookingId } from '../../domain/ids.ts';
 import { REASON } from '../../domain/limits.ts';
 import { amount } from '../../html/formats.ts';
 import { EMPTY, type Html, html } from '../../html/html.ts';
-import { counter, type Field, hiddenField, postForm, textArea } from '../parts/forms.ts';
+import { counter, type Field, hasProblems, hiddenField, postForm, textArea } from '../parts/forms.ts';
 import type { Form } from '../parts/typed-form.ts';
 import type { Settings, Visit } from '../parts/visit.ts';
 
@@ -103,8 +103,22 @@ export const reasonSuggestions = (reasons: readonly string[]): Html =>
 /** The reason that a page asks for before it ends a booking or request. */
 export const reasonField = (
   { form }: Pick<Visit, 'form'>,
-  field: Pick<Field, 'label' | 'hint' | 'required' | 'problems'>,
-) => textArea({ name: 'reason', value: form.text('reason'), attributes: { maxlength: REASON.max, rows: 3 }, ...field });
+  {
+    isFocused = false,
+    ...field
+  }: Pick<Field, 'label' | 'hint' | 'required' | 'problems'> & { readonly isFocused?: boolean },
+) =>
+  textArea({
+    name: 'reason',
+    value: form.text('reason'),
+    // Problems have the focus.
+    attributes: {
+      maxlength: REASON.max,
+      rows: 3,
+      autofocus: isFocused && !hasProblems(field.problems ?? {}) ? '' : undefined,
+    },
+    ...field,
+  });
 
 /** Marks a form as sent from a list, with the list. */
 export const listField = (list: string | undefined): Html | undefined =>
