@@ -302,6 +302,37 @@ test('a plan says why hours are closed, widens for own events, and has half hour
   expect((await community.open(`/console/calendar/${inDays(-3)}`)).text).not.toContain('class="free"');
 });
 
+test('a plan shows the time that is kept free beside bookings', async () => {
+  const date = inDays(82);
+  const { catalogue, closures, bookings } = running.service.core.commands;
+  const terms = { windowStart: 8, windowEnd: 18, durationHours: 1, gapHours: 1, eventFee: cents(0), answerHours: 72 };
+  const space = accepted(await catalogue.addSpace({ ...terms, name: 'Gallery', communityId: HARBOUR }, CONTEXT));
+  accepted(await bookings.request({ brandId: brandId(1), details: { spaceId: space, date, startHour: 9 } }, CONTEXT));
+  const own = {
+    kind: 'OwnEvent',
+    spaceIds: [space],
+    from: date,
+    to: date,
+    start: 14,
+    until: 16,
+    title: 'Choir',
+  } as const;
+  accepted(await closures.add({ ...own, communityId: HARBOUR }, CONTEXT));
+  const gap = 'shut Time between bookings';
+  const page = await community.open(`/console/calendar/${date}?space=${space}`);
+  const across = cellsOf(await community.open(`/console/calendar/${date}`), space);
+  expect(across.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+    gap,
+    'held Northwind Coffee 09:00–10:00 Pending',
+    gap,
+    'free Free 11:00–14:00',
+    'own Choir 14:00–16:00',
+    'free Free 16:00–18:00',
+    'shut Outside hours',
+  ]);
+  expect(page.text.match(/Time between bookings/g)).toHaveLength(2);
+});
+
 test('an empty hour leads to the form for an own event, which checks its address like what is typed', async () => {
   const [space] = spaceIds;
   const page = await community.open(`/console/calendar/${inDays(81)}`);

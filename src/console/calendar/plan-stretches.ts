@@ -53,7 +53,8 @@ export function scaleOf(rows: readonly PlanRow[]): Scale {
   const closed = rows.flatMap(({ closures }) => closures).filter(({ start, until }) => start > 0 || until < 24);
   const bookings = rows.flatMap((row) => row.bookings);
   const isHalf =
-    rows.some(({ terms }) => terms.durationHours % 1 > 0) || bookings.some(({ freeFrom }) => freeFrom % 1 > 0);
+    rows.some(({ terms }) => terms.durationHours % 1 > 0 || (terms.gapHours ?? 0) % 1 > 0) ||
+    bookings.some(({ freeFrom }) => freeFrom % 1 > 0);
   return {
     first: minOf([
       ...rows.map(({ terms }) => terms.windowStart),
@@ -84,6 +85,7 @@ export function stretchesOf({ terms, bookings, closures }: PlanRow, date: PlainD
       .toSorted((a, b) => Number(a.kind === 'Closure') - Number(b.kind === 'Closure'))
       .map((closure): HeldTime => ({ ...closure, holder: { kind: 'Closure', closure } })),
     ...shutTimes(terms, date),
+    ...gapsBeside(bookings, terms),
   ];
   const holderAt = (hour: number) => times.find(({ start, until }) => start <= hour && hour < until)?.holder;
   const stretches: Stretch[] = [];
@@ -98,6 +100,18 @@ export function stretchesOf({ terms, bookings, closures }: PlanRow, date: PlainD
   }
   return stretches;
 }
+
+const GAP: Holder = { kind: 'Shut', why: 'Time between bookings', isWholeDay: false };
+
+/** The time that a space keeps free around bookings. Beside own events, only bookings keep it: another own event may follow at once. */
+const gapsBeside = (bookings: readonly BookingDocument[], { gapHours = 0 }: DayTerms): readonly HeldTime[] =>
+  gapHours === 0
+    ? []
+    : bookings.map(({ startHour, freeFrom }) => ({
+        start: startHour - gapHours,
+        until: freeFrom + gapHours,
+        holder: GAP,
+      }));
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
