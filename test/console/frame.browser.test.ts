@@ -43,6 +43,30 @@ describe.skipIf(lacks(CHROMIUM))('menus and expandable forms', { timeout: 60_000
     await context.close();
   });
 
+  test('a message is shown above the open menu of a phone, and stays when the menu is closed', async () => {
+    const { context, page, complaints } = await open('/console/spaces', { width: 390 });
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await page.evaluate(
+      `document.dispatchEvent(new CustomEvent('venue:announce', { detail: { text: 'Your role has changed.', keep: true } }))`,
+    );
+    const message = page.locator('.toast');
+    const isOnTop = () =>
+      page.evaluate<boolean>(`(() => {
+        const close = document.querySelector('.toast button');
+        const { left, top, width, height } = close.getBoundingClientRect();
+        return document.elementFromPoint(left + width / 2, top + height / 2) === close;
+      })()`);
+    await expect.poll(isOnTop).toBe(true);
+    const before = await message.boundingBox();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('#menu').isVisible()).toBe(false);
+    expect([await isOnTop(), await message.boundingBox()]).toEqual([true, before]);
+    await message.getByRole('button', { name: 'Close' }).click();
+    expect(await message.count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('a wide screen has no menu to close, and the calendar and tables use its full width', async () => {
     const { context, page } = await open('/console/spaces', { width: 1920 });
     expect(await page.locator('.menu-close').isVisible()).toBe(false);

@@ -37,7 +37,16 @@ function offerReload() {
   area.prepend(notice);
 }
 
+/** On a phone, the open menu is above everything but what was opened after it. */
+function stayAboveMenu({ newState }) {
+  if (newState === 'open') {
+    area.popover = 'manual';
+    area.showPopover();
+  } else area.removeAttribute('popover');
+}
+
 if (area) {
+  document.getElementById('menu')?.addEventListener('toggle', stayAboveMenu);
   document.addEventListener('venue:announce', ({ detail: { text, ...how } }) => add(text, how));
   document.addEventListener('venue:held', ({ detail: { held } }) => {
     const notice = area.querySelector('.live-notice');
