@@ -4,7 +4,7 @@ import type { Browser } from '../browser.ts';
 import type { Running } from './console.fixture.ts';
 
 /** Ends the session of a browser, as after twelve hours, while its pages are still open. */
-export async function endSession({ service }: Running, browser: Browser): Promise<void> {
+export async function endSession({ service }: Running, browser: Pick<Browser, 'cookie'>): Promise<void> {
   const sessions = await service.core.documents.open(SESSIONS);
   await sessions.delete(
     createHash('sha256')

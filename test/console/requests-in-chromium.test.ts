@@ -7,6 +7,7 @@ import { inDays } from '../in-days.ts';
 import { lacks } from '../lacks.ts';
 import { CHROMIUM, launchChromium, openWindow, type Screen, signInOnce } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
+import { endSession } from './end-session.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 const HARBOUR = { kind: 'Community', id: communityId(1) } as const;
@@ -328,13 +329,14 @@ describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, 
 
   test('a decision that cannot be sent, or is sent after the session has ended, is reported and changes nothing', async () => {
     const id = await requested(80);
-    const { context, page } = await openWindow(browser, running.url, WIDE, cookies);
+    const own = await signInOnce(running.url)(running.demo.communities[0].user);
+    const { context, page } = await openWindow(browser, running.url, WIDE, own);
     await page.goto('/console/inbox?sort=deadline');
     await context.setOffline(true);
     await row(page, id).getByRole('button', { name: 'Approve' }).click();
     await expect.poll(() => page.locator('.notices').textContent()).toContain('The service cannot be reached');
     await context.setOffline(false);
-    await context.clearCookies();
+    await endSession(running, { cookie: (wanted) => own.find(({ name }) => name === wanted)?.value });
     await row(page, id).getByText('Decline…').click();
     await page.locator(`#reason-${id}:focus`).waitFor();
     await page.keyboard.type('We are closed.');
