@@ -3,6 +3,7 @@
 import json
 import sys
 import urllib.request
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from icalendar import Calendar
@@ -15,6 +16,10 @@ events = []
 for event in calendar.walk("VEVENT"):
     start, end = event.decoded("DTSTART"), event.decoded("DTEND")
     assert not event.errors, event.errors
+    if not isinstance(start, datetime):
+        # Whole days have no zone.
+        events.append([str(event["SUMMARY"]), start.isoformat(), end.isoformat(), None])
+        continue
     assert start.utcoffset().total_seconds() == 0, start
     hours = (end - start).total_seconds() / 3600
     events.append([str(event["SUMMARY"]), start.astimezone(zone).isoformat(), end.astimezone(zone).isoformat(), hours])
