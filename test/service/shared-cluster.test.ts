@@ -60,7 +60,7 @@ test('events of another application with the same types affect nothing, includin
   const { stop } = feed.subscribe(
     {
       account: { kind: 'Brand', id: brandId(1) },
-      topics: new Set(['']),
+      topics: new Set(['hours:1:2026-12-10']),
       onChange: ({ topic }) => void topics.push(topic),
     },
     await feed.mark(),
