@@ -63,17 +63,18 @@ export const CONSOLE_ATTACKS = {
     });
   },
 
-  /** Sends a megabyte to the form that takes files, without a login: as one file, and as thousands of parts. */
+  /** Sends a megabyte to the form that takes files, from ever new addresses, without a login: as one file, and as thousands of parts. */
   async uploads(attack: Attack, answers: Answers) {
-    const headers = { origin: originOf(attack), 'content-type': 'multipart/form-data; boundary=b' };
+    const origin = originOf(attack);
+    const headers = { host: new URL(origin).host, origin, 'content-type': 'multipart/form-data; boundary=b' };
     const bodies = [
       `${part('file', 'x'.repeat(1_000_000), '; filename="a.csv"')}--b--`,
       `${part('a', '').repeat(15_000)}--b--`,
     ];
     let sent = 0;
-    await repeat(16, () => {
+    await repeat(16, async () => {
       const body = bodies[sent++ % bodies.length] ?? '';
-      return send(attack, answers, { method: 'POST', path: IMPORT, headers, body });
+      count(answers, await post(new URL(IMPORT, attack.url), { localAddress: localAddress(sent), headers, body }));
     });
   },
 
@@ -120,12 +121,17 @@ export const CONSOLE_ATTACKS = {
     const page = await browser.open('/console');
     const { target, body } = page.form(/sign-in$/, { email: 'nobody@example.com', password: 'a wrong password' });
     const cookie = browser.cookieNames().map((name) => `${name}=${browser.cookie(name)}`);
-    const headers = { host: new URL(origin).host, origin, cookie: cookie.join('; ') };
-    let address = 0;
+    const headers = {
+      host: new URL(origin).host,
+      origin,
+      cookie: cookie.join('; '),
+      'content-type': 'application/x-www-form-urlencoded',
+    };
+    let sent = 0;
     await repeat(16, async () => {
-      address += 1;
-      const localAddress = `127.${1 + ((address >> 16) % 250)}.${(address >> 8) & 255}.${address & 255}`;
-      count(answers, await post(new URL(target, attack.url), { localAddress, headers, body: body.toString() }));
+      sent += 1;
+      const options = { localAddress: localAddress(sent), headers, body: body.toString() };
+      count(answers, await post(new URL(target, attack.url), options));
     });
   },
 
@@ -159,11 +165,13 @@ const IMPORT = '/console/calendar/closures/import';
 const part = (name: string, value: string, file = ''): string =>
   `--b\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`;
 
+const localAddress = (number: number): string =>
+  `127.${1 + ((number >> 16) % 250)}.${(number >> 8) & 255}.${number & 255}`;
+
 /** Sends a form from a local address. @returns the status of the answer */
 const post = (url: URL, { body, ...options }: RequestOptions & { readonly body: string }): Promise<number> =>
   new Promise((resolve) => {
-    const headers = { ...options.headers, 'content-type': 'application/x-www-form-urlencoded' };
-    const request = createRequest(url, { ...options, method: 'POST', headers }, (answer) => {
+    const request = createRequest(url, { ...options, method: 'POST' }, (answer) => {
       answer.resume().on('end', () => resolve(answer.statusCode ?? 0));
     });
     request.on('error', () => resolve(0)).end(body);

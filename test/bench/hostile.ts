@@ -35,7 +35,7 @@ const ATTACKS = {
   callback: 'while a stranger repeats the callback of a sign-in',
   forms: 'while a stranger sends forms of 64 KB',
   texts: 'while long texts are sent as dates and names',
-  uploads: 'while a stranger sends forms of a megabyte, as one file and as 15,000 parts',
+  uploads: 'while a stranger sends forms of a megabyte from ever new addresses',
   imports: 'while files of a megabyte are checked',
   streams: 'while 300 live pages of a session are opened and days are closed',
   signIns: 'while a stranger tries passwords from ever new addresses',
