@@ -19,9 +19,17 @@ type Progress = { readonly sent: number; readonly queued: number; readonly at: n
  */
 export function closeUnread(server: Server, options: { readonly areOthersWaiting: () => boolean }): void {
   const sockets = new Map<Socket, Progress | undefined>();
+  /** Only while there are connections: a service at rest does not wake up. */
+  let checking: NodeJS.Timeout | undefined;
   server.on('connection', (socket) => {
     sockets.set(socket, undefined);
-    socket.once('close', () => sockets.delete(socket));
+    checking ??= setInterval(check, CHECK_EVERY_MS).unref();
+    socket.once('close', () => {
+      sockets.delete(socket);
+      if (sockets.size > 0) return;
+      clearInterval(checking);
+      checking = undefined;
+    });
   });
 
   function check(): void {
@@ -36,9 +44,6 @@ export function closeUnread(server: Server, options: { readonly areOthersWaiting
       if (progress !== undefined && now - progress.at >= within) socket.destroy();
     }
   }
-
-  const checking = setInterval(check, CHECK_EVERY_MS).unref();
-  server.on('close', () => clearInterval(checking));
 }
 
 /** Undefined if everything was sent. */
