@@ -7,7 +7,7 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { CalendarEvent } from './icalendar.ts';
 
 /**
- * The id of an event: the same in feeds and mails, whatever the settings, and another one in every store. A copy that an export or a backup
+ * The id of an event: the same in feeds and mails and with all settings, and another one in every store. A copy that an export or a backup
  * fills has the log of the original, and so its ids.
  */
 export const uidOf = (id: string, logId: string): string => `${id}@${logId}.venue-booking`;

@@ -2,7 +2,7 @@ import type { DomainEvent, EventType } from './events.ts';
 
 /**
  * Which events count towards the daily quota of the account that causes them. Not those of which there is at most one for each that does, such as
- * the end of a key: a key that has leaked can be revoked whatever was written before. Nor those that tell of a change which is stored already.
+ * the end of a key: a key that has leaked can be revoked after any number of events. Nor those that tell of a change which is stored already.
  */
 const IS_COUNTED: { readonly [T in EventType]: boolean } = {
   BookingRequested: true,

@@ -105,14 +105,14 @@ export function whyClosed<T extends BookedHours>(
   );
 }
 
-/** Why no event can start on a day, whatever holds its hours. */
+/** Why no event can start on a day, even if all of its hours are free. */
 function whyDayClosed(terms: DayTerms, { date }: WallDay, now: number): Closed<never> | undefined {
   if (!terms.active) return { why: 'Inactive' };
   if (isTooFar(terms, date, now)) return { why: 'TooFar' };
   return terms.isClosedDay ? { why: 'OutsideWindow' } : undefined;
 }
 
-/** Why no event can start at an hour, whatever holds it. */
+/** Why no event can start at an hour, even if it is free. */
 function whyNoStart(terms: DayTerms, day: WallDay, hour: number, now: number): Closed<never> | undefined {
   if (!isInside(terms, hour)) return { why: 'OutsideWindow' };
   const start = momentOn(day, hour);

@@ -113,7 +113,7 @@ export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
     }
   }
 
-  /** Handles an event that a group hands out or the log has behind the mark, whichever comes first. */
+  /** Handles an event once, though a group hands it out and the log has it behind the mark. */
   async function handleOnce(stored: StoredEvent): Promise<void> {
     if (isMarked(stored)) return;
     const { position } = stored;

@@ -10,7 +10,6 @@ import type { Timestamp } from '../domain/ids.ts';
 import { logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import { createRole, type RunningRole } from '../leases/role.ts';
-
 import { openFailedEvents } from '../outbox/failed-events.ts';
 import type { FanOut } from '../outbox/follow-kinds.ts';
 import { prepareMarks } from '../outbox/marks.ts';
