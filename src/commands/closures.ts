@@ -143,8 +143,11 @@ export function createClosureCommands(deps: {
   }
 
   /** Runs `change` on each day of a closure. @returns the results, in the order of the days */
-  async function onEachDay<R>(of: Closure, change: (day: SpaceDate) => Promise<R>, progress?: Progress): Promise<R[]> {
-    const days = spaceDatesOf(of);
+  async function onEachDay<R>(
+    days: readonly SpaceDate[],
+    change: (day: SpaceDate) => Promise<R>,
+    progress?: Progress,
+  ): Promise<R[]> {
     const results: R[] = [];
     for await (const page of inPages(days, AT_ONCE)) {
       for (const result of await Promise.all(page.map(change))) results.push(result);
@@ -157,7 +160,7 @@ export function createClosureCommands(deps: {
   async function closeDays(of: Closure, context: CommandContext, progress?: Progress) {
     const spaceOf = await spacesWith(of.spaceIds);
     return onEachDay(
-      of,
+      spaceDatesOf(of),
       async (day) => {
         const data = timeClosedOn(of, day);
         const space = spaceOf(day.spaceId);
@@ -181,26 +184,20 @@ export function createClosureCommands(deps: {
     );
   }
 
-  const openDay = ({ closureId, communityId }: Closure, day: SpaceDate, context: CommandContext) =>
-    handler.execute(streamOf.spaceDay(day.spaceId, day.date), spaceDay, context, (state) =>
-      reopenTime(state, { ...day, closureId, communityId }),
-    );
-
-  async function openSome(
-    of: Closure,
+  const openDays = (
+    { closureId, communityId }: Closure,
     days: readonly SpaceDate[],
     context: CommandContext,
-  ): Promise<Refusal | undefined> {
-    for await (const page of inPages(days, AT_ONCE)) {
-      const outcomes = await Promise.all(page.map((day) => openDay(of, day, context)));
-      const refused = outcomes.find(isRefusal);
-      if (refused !== undefined) return refused;
-    }
-    return undefined;
-  }
-
-  const openDays = (of: Closure, context: CommandContext, progress?: Progress) =>
-    onEachDay(of, (day) => openDay(of, day, context), progress);
+    progress?: Progress,
+  ) =>
+    onEachDay(
+      days,
+      (day) =>
+        handler.execute(streamOf.spaceDay(day.spaceId, day.date), spaceDay, context, (state) =>
+          reopenTime(state, { ...day, closureId, communityId }),
+        ),
+      progress,
+    );
 
   /** Counts the intention and the events of all days before the first one is appended: one refused halfway would stay unfinished. */
   async function countAll(
@@ -224,7 +221,7 @@ export function createClosureCommands(deps: {
       endClosure(state, of),
     );
     if (isRefusal(ended)) return ended;
-    return (await openDays(of, context, progress)).length;
+    return (await openDays(of, spaceDatesOf(of), context, progress)).length;
   }
 
   /** An own event on a single day that is not free is refused before anything is appended. A request may still come first. */
@@ -322,14 +319,16 @@ export function createClosureCommands(deps: {
       const days = state.spaceIds.map((spaceId) => ({ spaceId, date }));
       const others = document.leftOut.filter((day) => day.date !== date);
       const isLast = others.length + days.length === document.days;
-      const outcome = isLast ? await endAll(state, context) : await openSome(state, days, context);
+      const outcome = isLast
+        ? await endAll(state, context)
+        : (await openDays(state, days, context)).find((opened) => isRefusal(opened));
       return isRefusal(outcome) ? outcome : { closureId: state.closureId, hasEnded: isLast };
     },
 
     async finish(id, context) {
       const state = await load(id);
       if (state === undefined) return;
-      if (state.hasEnded) await openDays(state, context);
+      if (state.hasEnded) await openDays(state, spaceDatesOf(state), context);
       else if (!(await closeDays(state, context)).some(({ isClosed }) => isClosed)) await endAll(state, context);
     },
   };
