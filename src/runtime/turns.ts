@@ -29,6 +29,8 @@ export function createTurns(limit: number): Turns {
       answer.once('close', end);
       function end(): void {
         resolve(undefined);
+        // A batch takes many turns for one response.
+        answer.off('close', end);
         if (!queue.delete(entry)) return;
         if (queue.size === 0) queues.delete(key);
         // Wait for the next turn of the event loop: by then, other connections that closed at the same time are marked as closed.

@@ -141,6 +141,17 @@ test('a batch may hold notifications and refused messages, and is refused as a w
     expect(await send(refused as object[])).toEqual({ status: 400, answers: [] });
 });
 
+test('a batch of a hundred messages adds no listener for each', async ({ onTestFinished }) => {
+  const send = await batchSender();
+  const warnings: string[] = [];
+  const note = ({ message }: Error) => warnings.push(message);
+  process.on('warning', note);
+  onTestFinished(() => void process.off('warning', note));
+  const { answers } = await send(Array.from({ length: 100 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' })));
+  expect(answers).toHaveLength(100);
+  expect(warnings).toEqual([]);
+});
+
 test('the next message of a batch begins once the responses before it have been read', async () => {
   let begun = 0;
   let ended = 0;

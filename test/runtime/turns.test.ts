@@ -34,3 +34,15 @@ test('when responses end together, none of them starts because another ended', a
   await nextTurn();
   expect(begun).toEqual([0, 1, 99]);
 });
+
+test('a response that takes many turns has one listener', async () => {
+  const turns = createTurns(2);
+  const answer = new PassThrough();
+  const before = answer.listenerCount('close');
+  for (let i = 0; i < 20; i += 1) {
+    const end = await turns.take('caller', answer);
+    expect(answer.listenerCount('close')).toBe(before + 1);
+    end?.();
+  }
+  expect(answer.listenerCount('close')).toBe(before);
+});
