@@ -163,6 +163,7 @@ test('the timer of systemd starts a command that exists', async () => {
 });
 
 const RULES = 'deploy/observability/alerts.yaml';
+const ALERT_TESTS = 'test/alerts.test.yaml';
 
 test('alerts, dashboard and runbook name metrics that exist, and every alert has its section in the runbook', async () => {
   const runbook = read('docs/operations/runbook.md');
@@ -191,11 +192,23 @@ test('alerts, dashboard and runbook name metrics that exist, and every alert has
 
 type Rule = { readonly alert: string; readonly annotations: { readonly runbook: string } };
 
+test('for every alert, a test says when it fires and when not', () => {
+  const { tests }: { readonly tests: readonly AlertTest[] } = parse(read(ALERT_TESTS));
+  const tried = tests.flatMap(({ alert_rule_test }) => alert_rule_test);
+  const namesOf = (those: readonly Tried[]) => [...new Set(those.map(({ alertname }) => alertname))].sort();
+  const alerts = [...read(RULES).matchAll(/- alert: (\w+)/g)].map(([, name]) => name).sort();
+  expect(namesOf(tried.filter(({ exp_alerts }) => exp_alerts !== undefined))).toEqual(alerts);
+  expect(namesOf(tried.filter(({ exp_alerts }) => exp_alerts === undefined))).toEqual(alerts);
+});
+
+type Tried = { readonly alertname: string; readonly exp_alerts?: readonly object[] };
+type AlertTest = { readonly alert_rule_test: readonly Tried[] };
+
 const PROMTOOL = programs('promtool', 'apt-get install prometheus', 'promtool');
 
 test.skipIf(lacks(PROMTOOL)).each([
   ['accepts the alerts', ['check', 'rules', RULES]],
-  ['sees them fire when they should', ['test', 'rules', 'test/alerts.test.yaml']],
+  ['sees them fire when they should', ['test', 'rules', ALERT_TESTS]],
 ])('promtool %s', (_, args) => {
   const { status, stderr, stdout } = spawnSync('promtool', args, {
     cwd: ROOT,
