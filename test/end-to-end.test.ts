@@ -78,6 +78,7 @@ describe.each(enginePairs)('end to end on %s', (_, engines) => {
         endHour: 14,
         status: 'Approved',
         totalPrice: 230,
+        brandName: 'Acme',
       },
     });
 

@@ -35,7 +35,7 @@ export const bookingRoutes =
   }): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { commands, queries, release } = deps;
-    const textsOf = createBookingTexts();
+    const textsOf = createBookingTexts(queries.bookings);
     const bookingTagOf = entityTagsOf(release, BookingDto);
     const historyTagOf = entityTagsOf(release, History);
 

@@ -11,7 +11,7 @@ export async function sendList<P>(
     readonly entityTag?: string;
     readonly pages: AsyncIterable<P> | Iterable<P>;
     /** The JSON of each item of a page. */
-    readonly textsOf: (page: P) => readonly string[];
+    readonly textsOf: (page: P) => readonly string[] | Promise<readonly string[]>;
   },
 ): Promise<FastifyReply> {
   const { entityTag } = list;
@@ -24,12 +24,12 @@ export async function sendList<P>(
 
 async function* chunked<P>(
   pages: AsyncIterable<P> | Iterable<P>,
-  textsOf: (page: P) => readonly string[],
+  textsOf: (page: P) => readonly string[] | Promise<readonly string[]>,
 ): AsyncGenerator<Buffer, undefined> {
   let text = '[';
   let separator = '';
   for await (const page of pages) {
-    const texts = textsOf(page);
+    const texts = await textsOf(page);
     if (texts.length === 0) continue;
     text += separator + texts.join(',');
     separator = ',';

@@ -6,6 +6,7 @@ import {
   type BookingDetails,
   detailsOf,
   NOT_REPEATED,
+  type NotRepeatedField,
   PERSONAL_DETAILS,
   REPEATED_DETAILS,
 } from '../domain/booking-details.ts';
@@ -50,21 +51,27 @@ export const publicFacts = (facts: BookingFacts, status: BookingStatus) => {
   return { spaceId, spaceName, date, startHour, endHour, status, totalPrice: toAmount(facts.totalPrice), ...further };
 };
 
-export const toBookingDto = (booking: BookingFacts & Pick<BookingDocument, 'status' | 'createdAt'>): BookingDto => {
+/** What REST and MCP show of a booking in the same way: nothing that its brand wrote. */
+const ownFacts = (booking: BookingFacts & Pick<BookingDocument, 'status' | 'createdAt'>) => {
   const { bookingId: id, status, createdAt, usageHours } = booking;
   return { id, ...publicFacts(booking, status), createdAt, ...defined({ usageHours }) };
 };
 
+export const toBookingDto = (
+  booking: BookingFacts & Pick<ReadableBooking, 'status' | 'createdAt' | NotRepeatedField>,
+): BookingDto => {
+  const { brandName } = booking;
+  return { ...ownFacts(booking), brandName, ...picked(booking, NOT_REPEATED) };
+};
+
 /** A booking as the command line prints it with `--json`. */
 export const toOperatorBooking = (booking: ReadableBooking) => {
-  const { communityId, brandId, brandName, cancelledBy, reason, startHour, freeFrom } = booking;
+  const { communityId, brandId, cancelledBy, reason, startHour, freeFrom } = booking;
   return {
     ...toBookingDto(booking),
     hours: hoursBetween(startHour, freeFrom),
     communityId,
     brandId,
-    brandName,
-    ...picked(booking, NOT_REPEATED),
     ...defined({ cancelledBy, reason }),
   };
 };
@@ -72,7 +79,7 @@ export const toOperatorBooking = (booking: ReadableBooking) => {
 export const toAssistantBooking = (booking: ReadableBooking, viewer: AccountKind): AssistantBooking => {
   const { brandName, refund } = booking;
   return {
-    ...toBookingDto(booking),
+    ...ownFacts(booking),
     hours: hoursBetween(booking.startHour, booking.freeFrom),
     ...(booking.status === 'Pending' && { answerBy: toTimestamp(expiryOf(booking)) }),
     ...((booking.status === 'Pending' || booking.status === 'Approved') &&

@@ -56,7 +56,8 @@ function payloadOf(event: Readable<Recorded<DeliverableEvent>>): Payload {
     const data = { id: reviewId, reviewId, bookingId, propertyId, ...facts, createdAt: timestamp };
     return { event: event.type, timestamp, data };
   }
-  const data = { bookingId: event.data.bookingId, ...publicFacts(event.data, statusAfter(event)) };
+  const { bookingId, brandName } = event.data;
+  const data = { bookingId, ...publicFacts(event.data, statusAfter(event)), brandName };
   switch (event.type) {
     case 'BookingRequested':
       return { event: event.type, timestamp, data: { ...data, ...picked(event.data, NOT_REPEATED) } };

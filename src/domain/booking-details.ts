@@ -41,6 +41,9 @@ const RULES = {
 /** The fields that later events of a booking repeat, so that their readers need no look-ups. */
 export type RepeatedField = { [F in Field]: (typeof RULES)[F]['repeated'] extends true ? F : never }[Field];
 
+/** The fields that only the request has. */
+export type NotRepeatedField = Exclude<Field, RepeatedField>;
+
 export type PersonalField = { [F in Field]: (typeof RULES)[F]['personal'] extends true ? F : never }[Field];
 
 /** The details as events and documents hold them. */
@@ -53,9 +56,7 @@ export const BOOKING_DETAILS = keysOf(RULES);
 /** The names of those that later events repeat. */
 export const REPEATED_DETAILS = BOOKING_DETAILS.filter((field): field is RepeatedField => RULES[field].repeated);
 /** The names of those that only the request has. */
-export const NOT_REPEATED = BOOKING_DETAILS.filter(
-  (field): field is Exclude<Field, RepeatedField> => !RULES[field].repeated,
-);
+export const NOT_REPEATED = BOOKING_DETAILS.filter((field): field is NotRepeatedField => !RULES[field].repeated);
 /** The names of those that are personal text. */
 export const PERSONAL_DETAILS = BOOKING_DETAILS.filter((field): field is PersonalField => RULES[field].personal);
 

@@ -23,8 +23,11 @@ import type { QueryDeps } from './query-deps.ts';
 
 export type BookingFilter = DateRange & { readonly status?: BookingStatus; readonly spaceId?: SpaceId };
 
-/** A part of a long list. */
-export type BookingRows = Page<BookingDocument>;
+/** A part of a long list, with its texts sealed. */
+export type BookingRows = Page<BookingDocument> & {
+  /** Changes whenever the texts of a subject are erased. What a row was opened to before is out of date then. */
+  readonly erasures: number;
+};
 
 /** `list`: default all bookings of the account. */
 export type PageQuery = PageRange & { readonly list?: BookingList };
@@ -85,6 +88,9 @@ const ofBrandAt = declareQuery(
   [{ brandId: brandId(1), communityId: communityId(1) }, 'Cancelled', 'Brand'],
 );
 
+/** How long a list that is being read may show texts that have been erased since it began. */
+const ERASURES_READ_EVERY_MS = 1_000;
+
 /** Bookings whose texts are opened in one batch. */
 const OPENED_TOGETHER = 200;
 
@@ -113,8 +119,20 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
     },
 
     /** The same in pages, for long answers (docs/decisions/rest-api.md). */
-    pages: (account: Account, filter: BookingFilter = {}): AsyncIterable<BookingRows> =>
-      readModels.collection(bookings).pages(byDate(account, filter)),
+    async *pages(account: Account, filter: BookingFilter = {}): AsyncGenerator<BookingRows> {
+      let erasures = 0;
+      let readAt = Number.NEGATIVE_INFINITY;
+      for await (const page of readModels.collection(bookings).pages(byDate(account, filter))) {
+        if (performance.now() - readAt > ERASURES_READ_EVERY_MS) {
+          readAt = performance.now();
+          erasures = await personalData.forgottenVersion();
+        }
+        yield { ...page, erasures };
+      }
+    },
+
+    /** Opens the texts of bookings that the account may see. */
+    open: (documents: readonly BookingDocument[]): Promise<ReadableBooking[]> => personalData.openBookings(documents),
 
     /** One page of the bookings the account may see, in the order of lists, with their texts opened. */
     async page(account: Account, { list = {}, ...query }: PageQuery): Promise<BookingPage> {

@@ -35,6 +35,8 @@ describe('POST /bookings', () => {
       status: 'Pending',
       totalPrice: 230,
       createdAt: '2026-12-01T12:00:00.000Z',
+      brandName: 'Acme',
+      message: 'Hello',
     });
   });
 
@@ -235,12 +237,13 @@ describe('GET /bookings/{id}', () => {
     const host = await service.community('UTC', 'Hosts');
     const room = await service.space(host);
     const [own, other] = [await service.brand('Own'), await service.brand('Other')];
-    const { id } = (await book({ spaceId: room, startTime: '2026-12-21', startHour: 10 }, own.key)).json();
+    const wanted = { spaceId: room, startTime: '2026-12-21', startHour: 10, message: 'Forty guests' };
+    const { id } = (await book(wanted, own.key)).json();
     accepted(await service.core.commands.bookings.approve({ bookingId: id, communityId: host.id }, CONTEXT));
     const [listed] = (await service.get('/bookings', { key: own.key })).json();
     const found = await Promise.all([own.key, host.key].map((key) => service.get(`/bookings/${id}`, { key })));
     for (const one of found) expect([one.statusCode, one.json()]).toEqual([200, listed]);
-    expect(listed).toMatchObject({ id, status: 'Approved' });
+    expect(listed).toMatchObject({ id, status: 'Approved', brandName: 'Own', message: 'Forty guests' });
 
     const [first] = found;
     const headers = { 'if-none-match': String(first?.headers.etag) };

@@ -492,6 +492,10 @@ export interface components {
              * @description Hours of use left inside the booking window; present only if the event would run past its end.
              */
             usageHours?: number;
+            /** @description Name of the brand, as of the request. */
+            brandName: string;
+            /** @description Note to the community. */
+            message?: string;
         };
         /** @description A booking request. */
         CreateBooking: {
@@ -667,6 +671,8 @@ export interface components {
              * @description Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals.
              */
             totalPrice: number;
+            /** @description Name of the brand, as of the request. */
+            brandName: string;
             /** @description Note to the community. */
             message?: string;
         };
@@ -710,6 +716,8 @@ export interface components {
              * @description Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals.
              */
             totalPrice: number;
+            /** @description Name of the brand, as of the request. */
+            brandName: string;
         };
         /** @description The body of a delivery of BookingApproved. */
         BookingApprovedDelivery: {
@@ -756,6 +764,8 @@ export interface components {
              * @description Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals.
              */
             totalPrice: number;
+            /** @description Name of the brand, as of the request. */
+            brandName: string;
             cancelledBy: components["schemas"]["CancelledBy"];
             /** @description Absent if none was given. */
             reason?: string;
@@ -1920,7 +1930,7 @@ export interface operations {
             header: {
                 /**
                  * @description HMAC-SHA256 of the raw body in lower-case hex. The key is the text of `signingSecret`, `whsec_` included.
-                 * @example c30c03e4ac2044d615d4fba0935846213e964b8bf24ede997f45a3ad3b5e6743
+                 * @example 241f5b8b50a16dd22d44002785180edff472ac865203de8348c0b3f8a1a4ade2
                  */
                 "X-Service-Signature": string;
                 /**
@@ -1935,7 +1945,7 @@ export interface operations {
                 "webhook-timestamp": string;
                 /**
                  * @description The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. A replaced secret also signs for 24 hours: then there are two or three, separated by blanks.
-                 * @example v1,hc0FFt5UA9DpmpxXI9JidxtSqoiddLTxCUir91HR0og=
+                 * @example v1,f/3m9FSe9OCAjB65/i6Wd2Zqam2xDONcZyWalpgigQw=
                  */
                 "webhook-signature": string;
             };
@@ -1984,7 +1994,7 @@ export interface operations {
             header: {
                 /**
                  * @description HMAC-SHA256 of the raw body in lower-case hex. The key is the text of `signingSecret`, `whsec_` included.
-                 * @example 7ecbdb8c46ce063343b6fc42f57740d7d68176da123b428e616ca1eef30682eb
+                 * @example 70c783413fc90fd112213a71e70c3407151dd55352ecaf4bbd77108cb06ac34a
                  */
                 "X-Service-Signature": string;
                 /**
@@ -1999,7 +2009,7 @@ export interface operations {
                 "webhook-timestamp": string;
                 /**
                  * @description The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. A replaced secret also signs for 24 hours: then there are two or three, separated by blanks.
-                 * @example v1,yNTNzM5DEF3eFO3sYPd7HjgIQw0zsd+/aU6HfyWZHI8=
+                 * @example v1,Eb+yj8zawqBHGxnkNvKDBpd8XDaK57u+6qKF1TCmkWQ=
                  */
                 "webhook-signature": string;
             };
@@ -2048,7 +2058,7 @@ export interface operations {
             header: {
                 /**
                  * @description HMAC-SHA256 of the raw body in lower-case hex. The key is the text of `signingSecret`, `whsec_` included.
-                 * @example 74d58e6900e7e91b203d642395a34f81b8a97c64de7556fcc2f3bd1ba71cc631
+                 * @example 00d54571ef5c44de0bba4522c364368b91b76211ed90b293ad8feb00ffc0ee9f
                  */
                 "X-Service-Signature": string;
                 /**
@@ -2063,7 +2073,7 @@ export interface operations {
                 "webhook-timestamp": string;
                 /**
                  * @description The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. A replaced secret also signs for 24 hours: then there are two or three, separated by blanks.
-                 * @example v1,3kzndjsiapk71WKayv5I0Zotf/dnBu7/rnsO/XWSi+c=
+                 * @example v1,vS/b41zIi9eaU2nDhA6RT1WffLVqWOZljVlzcOKgftQ=
                  */
                 "webhook-signature": string;
             };

@@ -25,8 +25,8 @@ const ISSUED_KEY = 'id account.kind account.id permissions label';
 const CLIENT = 'clientId name account createdAt';
 const USER = 'id email accounts.kind accounts.id accounts.role createdAt passwordChangedAt emailConfirmedAt?';
 const BOOKING = [
-  'id spaceId spaceName date startHour endHour status totalPrice createdAt usageHours? hours',
-  'communityId brandId brandName message? cancelledBy? reason?',
+  'id spaceId spaceName date startHour endHour status totalPrice createdAt usageHours? brandName message?',
+  'hours communityId brandId cancelledBy? reason?',
 ].join(' ');
 const ACTOR = 'actor.kind actor.id? actor.name? actor.account.kind? actor.account.id?';
 const ENTRY = `bookingId revision event at ${ACTOR} changes.*`;

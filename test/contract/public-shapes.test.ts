@@ -21,7 +21,7 @@ type LeavesOut = { readonly [F in keyof BookingDetails]?: string };
 
 /** The shapes that show a booking. */
 const BOOKING_SHAPES = {
-  BookingDto: { message: 'The specification lists the fields of BookingDto; a message is not among them.' },
+  BookingDto: {},
   AssistantBooking: { message: 'Shown to the community only, as text of the brand.' },
   'AssistantBooking for the community': {},
   OperatorBooking: {},

@@ -11,9 +11,10 @@ const booking = {
   startHour: 18,
   endHour: 22,
   totalPrice: 172.55,
+  brandName: 'Acme',
 };
 
-test('BookingApproved has exactly the fields of the specification', () => {
+test('BookingApproved has exactly the fields of the specification, and the name of the brand', () => {
   expect(noticeOf(approved()).payload).toEqual({
     event: 'BookingApproved',
     timestamp: AT,
@@ -67,7 +68,7 @@ test('amounts are numbers with at most two decimals', () => {
     [0, '0'],
     [123_456_789, '1234567.89'],
   ] as const) {
-    expect(JSON.stringify(noticeOf(approved({ totalPrice: cents })).payload)).toContain(`"totalPrice":${shown}}`);
+    expect(JSON.stringify(noticeOf(approved({ totalPrice: cents })).payload)).toContain(`"totalPrice":${shown},`);
   }
 });
 

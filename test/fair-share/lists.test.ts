@@ -70,8 +70,8 @@ afterEach(async () => {
 });
 
 /** The page with names that cannot be compressed. */
-const randomNames = ({ collection, rows }: BookingRows, times: number): BookingRows => ({
-  collection,
+const randomNames = ({ rows, ...page }: BookingRows, times: number): BookingRows => ({
+  ...page,
   rows: rows.map((row) => ({
     ...row,
     key: `${row.key} ${times}`,

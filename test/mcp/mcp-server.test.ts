@@ -162,8 +162,10 @@ test('a booking made with a tool is identical over REST and visible to its commu
   expect(await call(brandTools, 'request_booking', request)).toEqual(booked);
 
   const { id } = booked as { id: number };
-  const overRest = (await service.get('/bookings', { key: brandKey })).json();
-  expect(await call(brandTools, 'list_bookings', {})).toMatchObject({ bookings: overRest, more: false });
+  const [overRest] = (await service.get('/bookings', { key: brandKey })).json();
+  const { brandName, message, ...facts } = overRest;
+  expect({ brandName, message }).toEqual({ brandName: 'Acme', message: 'For forty' });
+  expect(await call(brandTools, 'list_bookings', {})).toMatchObject({ bookings: [facts], more: false });
   expect(await call(communityTools, 'list_bookings', { status: 'Pending' })).toMatchObject({ bookings: [{ id }] });
   expect(await call(communityTools, 'booking_history', { bookingId: id })).toMatchObject({
     history: [

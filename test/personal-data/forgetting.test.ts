@@ -99,13 +99,18 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
 
     tags = Object.fromEntries(
       await Promise.all(
-        [`/communities/${community.id}/reviews`, `/bookings/${pending}/history`].map(async (url) => {
-          const { etag, body } = await get(url, community.key);
-          expect(WORDS.some((word) => body.includes(word))).toBe(true);
-          return [url, etag] as const;
-        }),
+        [`/communities/${community.id}/reviews`, `/bookings/${pending}/history`, `/bookings/${pending}`].map(
+          async (url) => {
+            const { etag, body } = await get(url, community.key);
+            expect(WORDS.some((word) => body.includes(word))).toBe(true);
+            return [url, etag] as const;
+          },
+        ),
       ),
     );
+    // So that both processes have cached the lists.
+    for (const app of [service.app, other.app])
+      expect((await get('/bookings', community.key, app)).body.split(MESSAGE)).toHaveLength(4);
     // So that the other process has the key as well.
     expect(await other.core.personalData.sealText(subjectOf(brand.account), 'test', 'test', 'x')).toHaveProperty(
       'sealed',
@@ -133,6 +138,12 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     expect(history[1].changes.reason).toEqual({ to: 'erased' });
     const reviews = JSON.parse((await get(`/communities/${community.id}/reviews`, community.key)).body);
     expect(reviews).toMatchObject([{ title: 'erased', content: 'erased', rating: 5 }]);
+    for (const app of [service.app, other.app]) {
+      const list: { id: number; message: string }[] = JSON.parse((await get('/bookings', community.key, app)).body);
+      const messages = Object.fromEntries(list.map(({ id, message }) => [id, message]));
+      expect(messages).toEqual({ [reviewed]: 'erased', [pending]: 'erased', [ofRival]: MESSAGE });
+      expect(JSON.parse((await get(`/bookings/${pending}`, brand.key, app)).body).message).toBe('erased');
+    }
     const { queries } = other.core;
     expect(await queries.bookings.get(community.account, pending)).toMatchObject({
       ...{ message: 'erased', reason: 'erased', brandName: 'Acme', totalPrice: 23_000 },
