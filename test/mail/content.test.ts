@@ -80,7 +80,7 @@ Answer by: 9 Dec 2026, 13:00 Berlin time
 
 Answer the request:
 http://localhost:3000/console/bookings/`);
-    expect(text).toMatch(/as a member of Harbour Lofts.*\n.*\/console\/mail\/settings\?of=Community:\d+/);
+    expect(text).toMatch(/As a member of Harbour Lofts you get.*\n.*\/console\/mail\/settings\?of=Community:\d+/);
   });
 
   it('gives the brand its price, the reason and the refund of a cancelled booking', async () => {
@@ -144,12 +144,23 @@ describe('a digest', () => {
     if ('skipped' in message) throw new Error(message.skipped);
     expect(message.subject).toBe('2 bookings with news');
     expect(message.to).toBe('ada@example.com');
-    const answer = message.text.indexOf('Answer soon:\n    “Northwind Coffee”, Great Hall, Sun 10 Jan 2027');
+    const answer = message.text.indexOf('Answer soon:\n    Great Hall\n    “Northwind Coffee”\n    Sun 10 Jan 2027');
     expect(answer).toBeGreaterThan(0);
-    expect(message.text.indexOf('Expired:\n    “Northwind Coffee”, Great Hall, Fri 4 Dec')).toBeGreaterThan(answer);
+    expect(message.text.indexOf('Expired:\n    Great Hall\n    “Northwind Coffee”\n    Fri 4 Dec')).toBeGreaterThan(
+      answer,
+    );
     expect(message.text).not.toContain('Request:');
+    expect(message.html).toMatch(/<td[^>]*><a [^>]*href="[^"]*\/console\/bookings\/\d+"><bdi>Great Hall<\/bdi><\/a>/);
     expect(message.text).toMatch(/http:\/\/localhost:3000\/console\/bookings\/\d+\n/);
     expect(message.unsubscribeUrl).toMatch(/\/console\/unsubscribe\?of=Community%3A\d+&kind=all&link=usr_/);
+  });
+
+  it('names the community to a brand, which may book at several', async () => {
+    const message = await digest(find('BookingApproved'), later(find('BookingDeclined'), 1));
+    expect(message).toHaveProperty(
+      'text',
+      expect.stringContaining('    Great Hall\n    “Harbour Lofts”\n    Sun 20 Dec 2026'),
+    );
   });
 
   it('counts requests that came and ended, and is not sent about nothing else', async () => {
@@ -421,7 +432,13 @@ describe('the plan of the day', () => {
     expect(at).toEqual(at.toSorted((a, b) => a - b));
     for (const id of bookingIds) expect(plan.text).toContain(`/console/bookings/${id}\n`);
     expect(plan.text).toContain('/console/calendar/2026-12-20');
-    expect((await written(find('EventTomorrow', 'Brand'))).subject).toBe('Tomorrow: 3 events, Sun 20 Dec 2026');
+    const [bookingId] = bookingIds;
+    expect(plan.html).toMatch(
+      new RegExp(`<td[^>]*><a [^>]*href="[^"]*/console/bookings/${bookingId}"><bdi>Attic</bdi></a>`),
+    );
+    const ofBrand = await written(find('EventTomorrow', 'Brand'));
+    expect(ofBrand.subject).toBe('Tomorrow: 3 events, Sun 20 Dec 2026');
+    expect(ofBrand.text).toContain('14:00–18:00:\n    Attic\n    “Harbour Lofts”, Berlin time\n    http');
 
     // The space that makes the mail is turned off, and the others are not.
     const { preferences } = service.core.mailContent;

@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHROMIUM, launchChromium, tooWide, wrongOn } from '../console/chromium.ts';
 import { lacks } from '../lacks.ts';
-import { DAY_BEFORE, serviceWithEveryKind } from './every-kind.ts';
+import { DAY_BEFORE, type Sample, serviceWithEveryKind } from './every-kind.ts';
 
 /** In pixels, from the smallest phone to a wide screen. */
 const WIDTHS = [320, 390, 1440] as const;
@@ -30,6 +30,14 @@ const ACTIVE = `[
     /url\\(|@import/.test(one.textContent + one.getAttribute('style'))),
 ].map(({ outerHTML }) => outerHTML.slice(0, 100))`;
 
+/** The mails about bookings to a party, in one. */
+function digestOf(samples: readonly Sample[], to: Sample['to']) {
+  const isNews = ({ kind }: Sample) => kind.startsWith('Booking') || kind === 'ReviewPublished';
+  const [last, ...others] = samples.filter((sample) => sample.to === to && isNews(sample)).map(({ mail }) => mail);
+  if (last === undefined) throw new Error(`No news for the ${to}`);
+  return { kind: 'digest', to, mail: last, others };
+}
+
 describe.skipIf(lacks(CHROMIUM))('every mail with difficult names', { timeout: 300_000 }, () => {
   let made: Awaited<ReturnType<typeof serviceWithEveryKind>>;
   let browser: Browser;
@@ -49,9 +57,13 @@ describe.skipIf(lacks(CHROMIUM))('every mail with difficult names', { timeout: 3
     const requests: string[] = [];
     page.on('request', (request) => requests.push(request.url()));
     const found: string[] = [];
-    for (const { kind, to, mail } of [...samples, ...linkSamples]) {
+    const sent = [
+      ...[...samples, ...linkSamples].map((sample) => ({ ...sample, others: [] })),
+      ...[digestOf(samples, 'Community'), digestOf(samples, 'Brand')],
+    ];
+    for (const { kind, to, mail, others } of sent) {
       service.time.now = kind === 'EventTomorrow' ? DAY_BEFORE : now;
-      const message = await service.core.mailContent.compose(mail);
+      const message = await service.core.mailContent.compose(mail, others);
       if ('skipped' in message) throw new Error(`${kind}: ${message.skipped}`);
       const { subject, text, html } = message;
       if (/[\r\n\p{Cc}\u2028\u2029]/u.test(subject)) found.push(`${kind} to ${to}: ${JSON.stringify(subject)}`);

@@ -41,6 +41,13 @@ Choose your mail: http://localhost:3000/console/mail/settings
 `);
 });
 
+it('links the first line of a fact that leads somewhere, and names its address in the text', () => {
+  const url = 'http://localhost:3000/console/bookings/17';
+  const { text, html } = renderMail({ subject: 'Tomorrow', intro: [], facts: [['10:00', 'Loft\nAcme & Co', url]] });
+  expect(text).toBe(`10:00:\n    Loft\n    Acme & Co\n    ${url}\n`);
+  expect(html).toMatch(/<a [^>]*href="http:\/\/localhost:3000\/console\/bookings\/17">Loft<\/a>\nAcme &amp; Co<\/td>/);
+});
+
 it('escapes every value in the HTML', () => {
   expect(mail.html).not.toContain('<b>');
   expect(mail.html).toContain('Rot &lt;b&gt;');

@@ -82,7 +82,7 @@ async function roleChanged(deps: Deps, { about, reader }: About): Promise<Writte
   return {
     subject: `Your role in ${namedText(shortened(reader.accountName))}: ${reader.role}`,
     intro: [
-      `You are now a ${reader.role} of ${namedText(reader.accountName)}.`,
+      `Your role in ${namedText(reader.accountName)} is now ${reader.role}.`,
       {
         Manager: 'You may do everything, and decide who belongs to the account.',
         Coordinator: 'You may handle requests, bookings and reviews, and the closed times of a community.',

@@ -30,7 +30,7 @@ type Seen = {
 /** What a sort of mail says about a booking. */
 type Said = { readonly title: string; readonly intro: readonly string[]; readonly action?: string };
 
-/** The mail, and its subject in two parts, for a digest. */
+/** The mail, and what a digest says instead: what happened, and to which booking. */
 export type BookingWritten = Written & { readonly title: string; readonly briefly: string };
 
 /** A mail about a booking: its facts, a link to it, and the contact address of the other party. */
@@ -52,9 +52,9 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
   const said = SAID[kind](seen, review);
   const replyTo = await contacts.of(otherParty(booking, account));
   return {
-    subject: `${said.title}: ${briefly(seen)}`,
+    subject: `${said.title}: ${[...(isCommunity ? [other] : []), spaceOf(seen), briefWhen(booking)].join(', ')}`,
     title: said.title,
-    briefly: briefly(seen),
+    briefly: [spaceOf(seen), other, briefWhen(booking)].join('\n'),
     intro: said.intro,
     facts: [
       ...(review === undefined ? bookingFacts(seen) : [...placeOf(seen), ...review.facts]),
@@ -218,12 +218,8 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
   }),
 };
 
-/** The booking in a subject: the brand for a community, the space, the day and the hours. */
-function briefly(seen: Seen): string {
-  const { booking, isCommunity, other } = seen;
-  const when = [shortDate(booking.date), hours(booking.startHour, booking.freeFrom)];
-  return [...(isCommunity ? [other] : []), spaceOf(seen), ...when].join(', ');
-}
+const briefWhen = ({ date, startHour, freeFrom }: ReadableBooking): string =>
+  `${shortDate(date)}, ${hours(startHour, freeFrom)}`;
 
 const placeOf = (seen: Seen): readonly (readonly [string, string])[] => [
   ['Space', seen.isCommunity ? seen.booking.spaceName : spaceOf(seen)],

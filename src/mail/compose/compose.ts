@@ -106,11 +106,12 @@ export function createCompose(deps: ComposeDeps): Compose {
   /** Why the reader gets it, and where to turn it off. */
   function footerOf({ kind }: NewMail, reader: Reader | undefined): Pick<MailText, 'footer' | 'footerLink'> {
     if (reader === undefined) return { footer: 'Mail about your password is always sent.' };
-    const because = `You get this mail as a member of ${namedText(reader.accountName)}.`;
+    // No sentence ends with the name, which may have a full stop of its own.
+    const because = `As a member of ${namedText(reader.accountName)} you get this mail.`;
     const footerLink = { text: 'Your mail settings', url: settingsUrl(deps.publicUrl, reader.account) };
     return isChosen(kind)
       ? { footer: `${because} You can turn it off:`, footerLink }
-      : { footer: `${because} Mail about the security of an account is always sent.`, footerLink };
+      : { footer: `${because} Mail about the security and connections of an account is always sent.`, footerLink };
   }
 }
 

@@ -1,18 +1,20 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
-import { accountKey } from '../../domain/account.ts';
-import type { PlainDate } from '../../domain/ids.ts';
+import { accountKey, communityOf } from '../../domain/account.ts';
+import type { CommunityId, PlainDate } from '../../domain/ids.ts';
 import { counted, hours, shortDate, shortened, zoneName } from '../../html/formats.ts';
 import { namedText } from '../../html/html.ts';
 import type { NewMail } from '../new-mail.ts';
 import { wants } from '../preferences.ts';
 import { isTomorrow } from '../reminders.ts';
 import { bookingMail } from './booking-mails.ts';
-import { foreignName, foreignText } from './foreign-name.ts';
+import { foreignAccountName, foreignName, foreignText } from './foreign-name.ts';
+import type { Fact } from './layout.ts';
 import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
 
 /** Events that a mail names. The console shows the others. */
 const NAMED = 100;
 
+type Houses = ReadonlyMap<CommunityId, string>;
 type About = { readonly mail: NewMail; readonly reader: Reader };
 type Deps = Pick<ComposeDeps, 'queries' | 'contacts' | 'publicUrl' | 'logId' | 'sender' | 'clock' | 'preferences'>;
 
@@ -37,11 +39,13 @@ export async function dayPlan(deps: Deps, { mail, reader }: About): Promise<Writ
 
   const isCommunity = account.kind === 'Community';
   const others = events.length - NAMED;
+  const shown = events.slice(0, NAMED);
+  const houses = isCommunity ? undefined : await housesOf(deps, shown);
   return {
     subject: `Tomorrow: ${counted(events.length, 'event')}, ${shortDate(date)}`,
     intro: [`The plan of ${namedText(reader.accountName)} for tomorrow:`],
     facts: [
-      ...events.slice(0, NAMED).map((booking) => planned(booking, isCommunity, publicUrl)),
+      ...shown.map((booking) => planned(booking, houses?.get(booking.communityId), publicUrl)),
       ...(others > 0 ? [['Others', `${counted(others, 'more event')}, in the console`] as const] : []),
     ],
     action: isCommunity
@@ -56,10 +60,21 @@ async function dateOf({ queries }: Deps, { about }: NewMail, { account }: Reader
   return booking?.date;
 }
 
-function planned(booking: ReadableBooking, isCommunity: boolean, publicUrl: string): readonly [string, string] {
+/** The names of the communities whose spaces a brand has booked. */
+async function housesOf({ queries, clock }: Deps, events: readonly ReadableBooking[]): Promise<Houses> {
+  const houses = new Map<CommunityId, string>();
+  for (const booking of events)
+    if (!houses.has(booking.communityId))
+      houses.set(booking.communityId, await foreignAccountName(queries.accounts, communityOf(booking), clock()));
+  return houses;
+}
+
+/** @param house the community, for a brand */
+function planned(booking: ReadableBooking, house: string | undefined, publicUrl: string): Fact {
   const { startHour, freeFrom, timeZone, spaceName, brandName, bookingId } = booking;
-  const lines = isCommunity
-    ? [namedText(shortened(spaceName)), foreignName(brandName)]
-    : [foreignText(spaceName), zoneName(timeZone)];
-  return [hours(startHour, freeFrom), [...lines, `${publicUrl}/console/bookings/${bookingId}`].join('\n')];
+  const lines =
+    house === undefined
+      ? [namedText(shortened(spaceName)), foreignName(brandName)]
+      : [foreignText(spaceName), `${house}, ${zoneName(timeZone)}`];
+  return [hours(startHour, freeFrom), lines.join('\n'), `${publicUrl}/console/bookings/${bookingId}`];
 }

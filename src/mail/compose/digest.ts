@@ -2,6 +2,7 @@ import { counted } from '../../html/formats.ts';
 import { type ChosenKind, isChosen } from '../kinds.ts';
 import type { NewMail } from '../new-mail.ts';
 import type { BookingWritten } from './booking-mails.ts';
+import type { Fact } from './layout.ts';
 import type { Skipped, Written } from './written.ts';
 
 /** Bookings that a digest names. The page of bookings shows the others. */
@@ -38,11 +39,11 @@ export async function digestOf(
     digest: {
       subject: `${counted(written.length + others, 'booking')} with news`,
       intro: [
-        'More mails about bookings were due to you within an hour than are sent one by one, so here is what happened since.',
+        'There was a lot of news about bookings within an hour, so the rest is in this one mail.',
         ...(ended === 0 ? [] : [`${counted(ended, 'request')} came and ended meanwhile.`]),
       ],
       facts: [
-        ...written.map(({ title, briefly, action }) => [title, `${briefly}\n${action?.url ?? ''}`] as const),
+        ...written.map(({ title, briefly, action }): Fact => [title, briefly, action?.url]),
         ...(others === 0 ? [] : [['Others', `${counted(others, 'more booking')}, in your list of bookings`] as const]),
       ],
       action: { text: 'See your bookings', url: `${publicUrl}/console/bookings` },

@@ -6,8 +6,7 @@ export type MailText = {
   readonly subject: string;
   /** Paragraphs above the facts. */
   readonly intro: readonly string[];
-  /** Labels with their values, which may have several lines. */
-  readonly facts?: readonly (readonly [label: string, value: string])[];
+  readonly facts?: readonly Fact[];
   /** The one thing to do, as a button. */
   readonly action?: MailLink;
   /** Why the reader gets it, in small letters. */
@@ -15,6 +14,9 @@ export type MailText = {
   /** Follows the footer: where the reader turns such mail off. */
   readonly footerLink?: MailLink;
 };
+
+/** A label with its value, which may have several lines, and where the first of them leads. */
+export type Fact = readonly [label: string, value: string, url?: string | undefined];
 
 type MailLink = { readonly text: string; readonly url: string };
 
@@ -54,7 +56,7 @@ const lines = (text: string): readonly string[] => text.split(/\r\n?|[\n\u0085\u
 function plainText({ intro, facts = [], action, footer, footerLink }: MailText): string {
   const blocks = [
     ...intro.map(oneLine),
-    facts.map(([label, value]) => factLine(label, value)).join('\n'),
+    facts.map(factLine).join('\n'),
     action === undefined ? '' : `${action.text}:\n${action.url}`,
     plainFooter(footer, footerLink),
   ];
@@ -68,8 +70,8 @@ function plainFooter(footer: string | undefined, link: MailLink | undefined): st
 }
 
 /** The lines of a longer value are indented, so that none of them looks like another fact. */
-function factLine(label: string, value: string): string {
-  const [first = '', ...others] = lines(value);
+function factLine([label, value, url]: Fact): string {
+  const [first = '', ...others] = [...lines(value), ...(url === undefined ? [] : [url])];
   return others.length === 0
     ? `${label}: ${first}`
     : [`${label}:`, ...[first, ...others].map((line) => `    ${line}`)].join('\n');
@@ -146,7 +148,7 @@ const STYLES = raw(`<style>
   h1 { color: #ecebe3 !important; }
   th { color: #a7aea8 !important; }
   th, td { border-color: #343a36 !important; }
-  .service, .foot a { color: #84d0bc !important; }
+  .service, td a, .foot a { color: #84d0bc !important; }
   .foot { color: #a7aea8 !important; }
   .button { background: #84d0bc !important; color: #08221c !important; }
 }
@@ -187,5 +189,13 @@ ${
 
 const factTable = (facts: NonNullable<MailText['facts']>): Html =>
   html`<table${TABLE}>${facts.map(
-    ([label, value]) => html`<tr><th scope="row"${LABEL}>${label}</th><td${VALUE} dir="auto">${value}</td></tr>\n`,
+    ([label, value, url]) =>
+      html`<tr><th scope="row"${LABEL}>${label}</th><td${VALUE} dir="auto">${
+        url === undefined ? value : linkedValue(value, url)
+      }</td></tr>\n`,
   )}</table>\n`;
+
+function linkedValue(value: string, url: string): Html {
+  const [first = '', ...others] = lines(value);
+  return html`<a${LINK} href="${url}">${first}</a>${others.map((line) => `\n${line}`)}`;
+}
