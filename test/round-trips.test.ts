@@ -31,8 +31,8 @@ async function openVenue() {
   const community = await service.community();
   const spaceId = await service.space(community);
   const { key } = await service.brand();
-  const book = async (startTime: string, startHour: number) => {
-    const { statusCode } = await service.post('/bookings', { key, body: { spaceId, startTime, startHour } });
+  const book = async (startTime: string, startHour: number, message?: string) => {
+    const { statusCode } = await service.post('/bookings', { key, body: { spaceId, startTime, startHour, message } });
     expect(statusCode).toBe(201);
   };
   for (const day of DAYS) await book(day, FIRST);
@@ -41,7 +41,8 @@ async function openVenue() {
     mongo.close();
     await log.stop();
   };
-  return { log, mongo, book, account: community.account, core: service.core, stop };
+  const list = () => service.get('/bookings', { key: community.key });
+  return { log, mongo, book, list, account: community.account, core: service.core, stop };
 }
 
 describe.skipIf(lacks(MONGODB))('round trips to servers', () => {
@@ -71,6 +72,26 @@ describe.skipIf(lacks(MONGODB))('round trips to servers', () => {
     // Answers do not wait for the checkpoint, and no process reads it or the catalogue.
     await eventually(() => expect(count('update', /^readModelCheckpoints$/)).toBeGreaterThanOrEqual(DAYS.length));
     expect(count('find', /^readModelGenerations$/)).toBeLessThan(DAYS.length);
+  });
+
+  test('a list with messages reads the key of their brand once, and the next list none', async ({ venue }) => {
+    const { mongo, book, list } = venue;
+    for (const day of DAYS) await book(day, SECOND, `For ${day}`);
+    // The key of the caller is known from now on.
+    await venue.list();
+    await book('2027-02-01', FIRST, 'One more');
+    const reads = () =>
+      mongo.commands
+        .map(({ name, collection }) => `${name} ${collection.split('.').at(-1)}`)
+        .filter((read) => /bookings|subjectKeys/.test(read));
+    const erasures = 'aggregate subjectKeys';
+    mongo.commands.length = 0;
+    const { body } = await list();
+    expect(body).toContain('"brandName":"Acme","message":"One more"');
+    expect(reads()).toEqual(['find bookings', erasures, 'find subjectKeys']);
+    mongo.commands.length = 0;
+    expect((await list()).body).toBe(body);
+    expect(reads()).toEqual(['find bookings', erasures]);
   });
 
   test('a file of bookings is read over one cursor', async ({ venue: { mongo, book, core, account } }) => {
