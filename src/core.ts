@@ -98,14 +98,11 @@ export type Base = {
  */
 export async function openBase(config: Config, logger: Logger, options: CoreOptions = {}): Promise<Base> {
   const { clock = systemClock(config.clockShift), withWriter, kind } = options;
-  let base: Base | undefined;
   const stores = await openStores(config, logger, {
     ...{ clock, ...defined({ withWriter }), ...(kind === 'tool' && { startWithinMs: COMMAND_STARTS_WITHIN_MS }) },
-    isAlone: () => base?.heartbeats.isAlone() ?? false,
   });
   try {
-    base = await buildBase(config, logger, clock, options, stores);
-    return base;
+    return await buildBase(config, logger, clock, options, stores);
   } catch (error) {
     await closeStores(stores);
     throw error;

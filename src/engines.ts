@@ -69,7 +69,7 @@ type StartOptions = {
   readonly startWithinMs?: number;
 };
 
-type EventOptions = Pick<SqliteEventStoreOptions, 'elsewhere' | 'isAlone'> & StartOptions;
+type EventOptions = Pick<SqliteEventStoreOptions, 'elsewhere'> & StartOptions;
 
 type SqliteDocumentOptions = {
   /** The clock for removing expired documents. */
@@ -120,8 +120,6 @@ type StoresOptions = StartOptions & {
   readonly clock?: Clock;
   /** Starts the writer if a store is embedded. */
   readonly withWriter?: boolean;
-  /** Whether this process is the only one that uses the stores, as far as it knows. */
-  readonly isAlone?: () => boolean;
 };
 
 /**
@@ -131,12 +129,12 @@ type StoresOptions = StartOptions & {
 export async function openStores(
   config: StoreConfig,
   logger: Pick<BaseLogger, 'error' | 'info' | 'warn'>,
-  { withWriter = false, isAlone, clock, startWithinMs }: StoresOptions = {},
+  { withWriter = false, clock, startWithinMs }: StoresOptions = {},
 ): Promise<Stores> {
   mkdirSync(config.dataDir, { recursive: true, mode: FOLDER_OWNER_ONLY });
   const writer = withWriter && isEmbedded(config) ? await createWriterOf(config, logger) : undefined;
   const elsewhere = defined({ elsewhere: writer });
-  const events = await openEvents(config, logger, { ...elsewhere, ...defined({ isAlone, startWithinMs }) });
+  const events = await openEvents(config, logger, { ...elsewhere, ...defined({ startWithinMs }) });
   try {
     const documents = await openDocuments(config, logger, { ...defined({ clock, startWithinMs }), ...elsewhere });
     // By now the files exist and are intact.

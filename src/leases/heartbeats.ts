@@ -33,8 +33,6 @@ export type Heartbeats<S extends object> = {
   confirmed(): Promise<readonly Living<S>[]>;
   /** The same as of the last beat, without a read. */
   lastSeen(): readonly Living<S>[];
-  /** Whether no other process was alive at the last beat. */
-  isAlone(): boolean;
   /**
    * How far the clock of this machine is ahead of that of each other live process, in milliseconds. Undefined for one that has not
    * beaten since this process started: it may have ended before.
@@ -142,7 +140,6 @@ export async function startHeartbeats<S extends object>(deps: {
       return lastSeen();
     },
     lastSeen,
-    isAlone: () => others().length === 0,
     clockLeads: () =>
       others().map(({ at, since, isFresh }) => (isFresh ? wall() - (at + performance.now() - since) : undefined)),
     onBeat: (listener) => void listeners.push(listener),

@@ -44,8 +44,6 @@ export type SqliteEventStoreOptions = {
   readonly logger?: Pick<BaseLogger, 'warn'>;
   /** The thread that appends and checkpoints the WAL, so that this one never waits for the disk. */
   readonly elsewhere?: AppendsElsewhere | undefined;
-  /** Whether this process is the only one that uses the log, as far as it knows. Default: no. */
-  readonly isAlone?: () => boolean;
 };
 
 export type AppendsElsewhere = {
@@ -75,7 +73,7 @@ class SqliteEventStore implements OperatedEventStore {
   constructor(database: DatabaseSync, options: SqliteEventStoreOptions) {
     this.#database = database;
     this.outage = watchOutage(() => this.ping(), this.#closing.signal, options);
-    this.#tail = new LogTail(database, options.isAlone ?? (() => false));
+    this.#tail = new LogTail(database);
     this.#writer = new LogWriter(database);
     this.#appendToLog = options.elsewhere?.append ?? this.#writer.append;
     this.#logger = options.logger;

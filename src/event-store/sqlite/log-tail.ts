@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { atNext } from '../../runtime/rounds.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
-import { DataVersion } from '../../sqlite/data-version.ts';
+import { watchCommits } from '../../sqlite/watch-commits.ts';
 import type { StoredEvent } from '../event-store.ts';
 import type { CommittedRow } from './log-writer.ts';
 import { EVENT_COLUMNS, eventsOf, numberOf } from './stored-event.ts';
@@ -10,11 +9,6 @@ import { EVENT_COLUMNS, eventsOf, numberOf } from './stored-event.ts';
 const WINDOW = 8_192;
 /** Events that the tail reads at once. It holds at most twice as many. */
 export const TAIL_PAGE = 512;
-/** How often to poll for commits of other processes: shortly after one, otherwise, and while there are no other processes. */
-const POLL_BUSY_MS = 5;
-const POLL_IDLE_MS = 250;
-const POLL_ALONE_MS = 1_000;
-const BUSY_FOR_MS = 2_000;
 
 export type ReadEvent = { readonly position: number; readonly event: StoredEvent };
 
@@ -26,12 +20,10 @@ type CachedTail = { after: number; end: number; readonly events: ReadEvent[] };
 
 /**
  * Caches the last events of the log for all subscriptions and consumers of this connection, and wakes them. This process announces
- * its own commits; the tail polls for those of other processes.
+ * its own commits; the tail watches the file for those of other processes.
  */
 export class LogTail {
   readonly #database: DatabaseSync;
-  readonly #isAlone: () => boolean;
-  readonly #version: DataVersion;
   readonly #next: StatementSync;
   readonly #last: StatementSync;
   /** The statements that read events before the tail, by the number of types. */
@@ -40,15 +32,11 @@ export class LogTail {
   #cached: CachedTail | undefined;
   /** Whether the file may have events that the tail has not read. */
   #mayHaveMore = true;
-  #stopPoll: (() => void) | undefined;
-  #busyUntil = Number.NEGATIVE_INFINITY;
+  #stopWatching: (() => void) | undefined;
   #isWaking = false;
 
-  /** @param isAlone whether this process is the only one that uses the log, as far as it knows */
-  constructor(database: DatabaseSync, isAlone: () => boolean) {
+  constructor(database: DatabaseSync) {
     this.#database = database;
-    this.#isAlone = isAlone;
-    this.#version = new DataVersion(database);
     this.#next = database.prepare(
       `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? ORDER BY position LIMIT ${TAIL_PAGE}`,
     );
@@ -76,17 +64,17 @@ export class LogTail {
   subscribe(): Wakeup {
     const wakeup = new Wakeup();
     this.#subscribers.add(wakeup);
-    // Without subscribers, the tail was not polling.
+    // Without subscribers, the tail was not watching.
     this.#mayHaveMore = true;
-    if (this.#stopPoll === undefined) this.#pollLater();
+    this.#stopWatching ??= watchCommits(this.#database, () => this.#checkFile());
     return wakeup;
   }
 
   unsubscribe(wakeup: Wakeup): void {
     this.#subscribers.delete(wakeup);
     if (this.#subscribers.size > 0) return;
-    this.#stopPoll?.();
-    this.#stopPoll = undefined;
+    this.#stopWatching?.();
+    this.#stopWatching = undefined;
   }
 
   /**
@@ -152,32 +140,19 @@ export class LogTail {
     });
   }
 
-  #pollLater(): void {
-    const isBusy = performance.now() < this.#busyUntil;
-    const idleMs = this.#isAlone() ? POLL_ALONE_MS : POLL_IDLE_MS;
-    this.#stopPoll = atNext(isBusy ? POLL_BUSY_MS : idleMs, () => this.#checkFile());
-  }
-
   #checkFile(): void {
-    this.#pollLater();
-    try {
-      if (!this.#version.hasChanged()) return;
-    } catch {
-      // The woken readers meet the same error and handle it.
-    }
-    const end = this.#cached?.end ?? 0;
     // This process announces its own commits within this turn.
     setImmediate(() => {
-      if (this.#cached?.end === end && this.#hasUnread(end)) this.#busyUntil = performance.now() + BUSY_FOR_MS;
+      if (this.#hasUnread()) this.changed();
     });
-    this.changed();
   }
 
-  #hasUnread(end: number): boolean {
+  #hasUnread(): boolean {
     try {
-      return this.end() > end;
+      return this.end() > (this.#cached?.end ?? 0);
     } catch {
-      return false;
+      // The woken readers meet the same error and handle it.
+      return true;
     }
   }
 }

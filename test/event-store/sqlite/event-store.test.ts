@@ -127,20 +127,6 @@ describe('SQLite event log', () => {
     await eventually(() => expect([first, second]).toEqual([range(5), range(5)]));
   });
 
-  test('a process that takes itself for the only one still notices the events of another', async () => {
-    const alone = await openSqliteEventStore({ path, isAlone: () => true });
-    stores.push(alone);
-    const handled: unknown[] = [];
-    await alone.consume(
-      'group',
-      { types: ['Made'], after: () => LOG_START },
-      async ({ data }) => void handled.push(data.n),
-    );
-    const other = await open();
-    await other.append('thing', [made(0)], { expectedRevision: 'none' });
-    await eventually(() => expect(handled).toEqual([0]));
-  });
-
   test('on a full disk, appends fail and no acknowledged append is lost', async () => {
     // The file-size limit makes the kernel refuse further writes; the signal that it sends by default is ignored.
     const { child, lines } = start('fill', 'thing', "trap '' XFSZ; ulimit -f 2000");
