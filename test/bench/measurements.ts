@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { request } from 'undici';
 import type { Environment } from '../service/node-process.ts';
+import { book, cpuAtRest, get, only, post, samples, timed } from './bookings.ts';
 import { type Checkout, registerWebhook, type Service } from './checkout.ts';
 import { type Figure, median } from './figure.ts';
 import { hostileFigures, measureHostile } from './hostile.ts';
@@ -8,6 +8,12 @@ import { load } from './load.ts';
 import { measureMongo, mongoFigures } from './mongodb.ts';
 import type { Receiver } from './receiver.ts';
 import { availabilityRequests, bookingRequests, bookingRequestsByHour, dateIn } from './requests.ts';
+import {
+  measureTwoProcesses,
+  measureTwoServedProcesses,
+  twoProcessFigures,
+  twoServedProcessFigures,
+} from './two-processes.ts';
 
 /** How much is measured. */
 export type Size = {
@@ -281,31 +287,13 @@ export const measurements: Readonly<Record<string, Measurement>> = {
   },
 
   'two-processes': {
-    figures: {
-      p50: {
-        name: 'POST in one process while another projects it, under steady traffic, p50',
-        unit: 'ms',
-        floor: { atMost: 10 },
-      },
-    },
-    measure: (setting) =>
-      withNewService(setting, ({ url, venue }) =>
-        setting.checkout.withService(
-          venue,
-          async (other) => {
-            const { size } = setting;
-            const requests = bookingRequests(venue, 100 * (size.seconds + 1));
-            const steady = load({ url, key: venue.key, connections: 8, seconds: size.seconds, rate: 50, requests });
-            const took = await samples(size.samples, bookingRequests(venue, 5_000), async (body) => {
-              await pause(5);
-              return timed(() => post(other, '/bookings', body));
-            });
-            await steady;
-            return { p50: median(took) };
-          },
-          setting.disk,
-        ),
-      ),
+    figures: twoProcessFigures,
+    measure: measureTwoProcesses,
+  },
+
+  'two-served-processes': {
+    figures: twoServedProcessFigures,
+    measure: measureTwoServedProcesses,
   },
 
   mongodb: {
@@ -376,65 +364,3 @@ const withNewService = <T>(
   work: (service: Service) => Promise<T>,
   bookings = 0,
 ): Promise<T> => checkout.withVenue((venue) => checkout.withService(venue, work, disk), { bookings });
-
-/** Books as fast as the service takes it. */
-async function book({ url, venue }: Service, connections: number, seconds: number) {
-  const requests = bookingRequests(venue, 15_000 * seconds + 1_000);
-  const loaded = only('201', await load({ url, key: venue.key, connections, seconds, requests }));
-  return { perSecond: loaded.perSecond, booked: loaded.statuses[201] ?? 0 };
-}
-
-function only<T extends Awaited<ReturnType<typeof load>>>(status: string, loaded: T): T {
-  if (Object.keys(loaded.statuses).join() === status && loaded.errors === 0) return loaded;
-  throw new Error(`Responses were ${JSON.stringify(loaded.statuses)}, and ${loaded.errors} errors`);
-}
-
-type Request = { readonly path: string; readonly body?: object };
-
-async function post(service: Service, path: string, body: object | undefined): Promise<void> {
-  await send(service, path, { method: 'POST', body: JSON.stringify(body) }, 201);
-}
-
-const get = (service: Service, path: string): Promise<void> => send(service, path, { method: 'GET' }, 200);
-
-async function send(
-  { url, venue }: Service,
-  path: string,
-  options: { readonly method: 'GET' | 'POST'; readonly body?: string },
-  expected: number,
-): Promise<void> {
-  const headers = { authorization: `Bearer ${venue.key}`, 'content-type': 'application/json' };
-  const { statusCode, body } = await request(`${url}/api/v1${path}`, { ...options, headers });
-  await body.dump();
-  if (statusCode !== expected) throw new Error(`${options.method} ${path} was answered with ${statusCode}`);
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await work();
-  return performance.now() - startedAt;
-}
-
-/** Takes so many samples, after a few that do not count, by default a tenth as many. */
-async function samples(
-  count: number,
-  requests: readonly Request[],
-  sample: (body: object | undefined) => Promise<number>,
-  warmUp = Math.ceil(count / 10),
-): Promise<number[]> {
-  const taken: number[] = [];
-  for (const { body } of requests.slice(0, warmUp + count)) taken.push(await sample(body));
-  return taken.slice(warmUp);
-}
-
-/** Processor time in milliseconds, once what was begun is done. */
-async function cpuAtRest(service: Service): Promise<number> {
-  let used = service.cpuMs();
-  for (let waited = 0; waited < 10_000; waited += 250) {
-    await pause(250);
-    const before = used;
-    used = service.cpuMs();
-    if (used - before <= 20) break;
-  }
-  return used;
-}

@@ -1,9 +1,9 @@
-import { request } from 'undici';
 import { commandIn } from '../document-store/mongodb/commands.ts';
 import { startMongoServer } from '../document-store/mongodb/server.ts';
 import { startProxyTo } from '../proxy.ts';
 import { ToolMissing } from '../tool.ts';
-import { openCheckout, type Service } from './checkout.ts';
+import { post } from './bookings.ts';
+import { openCheckout } from './checkout.ts';
 import { type Figure, median } from './figure.ts';
 import { load } from './load.ts';
 import { bookingRequests } from './requests.ts';
@@ -37,11 +37,11 @@ export async function measureMongo(root: string, { samples, seconds }: { samples
     return await checkout.withVenue((venue) =>
       checkout.withService(venue, async (service) => {
         const bookings = bookingRequests(venue, samples);
-        for (const { body } of bookings.slice(0, samples / 2)) await post(service, body);
+        for (const { body } of bookings.slice(0, samples / 2)) await post(service, '/bookings', body);
         const counted = [];
         for (const { body } of bookings.slice(samples / 2)) {
           sent.length = 0;
-          await post(service, body);
+          await post(service, '/bookings', body);
           counted.push([...sent]);
         }
         sent.length = 0;
@@ -59,13 +59,6 @@ export async function measureMongo(root: string, { samples, seconds }: { samples
     proxy.close();
     await stop();
   }
-}
-
-async function post({ url, venue }: Service, booking: object | undefined): Promise<void> {
-  const headers = { authorization: `Bearer ${venue.key}`, 'content-type': 'application/json' };
-  const answer = await request(`${url}/api/v1/bookings`, { method: 'POST', headers, body: JSON.stringify(booking) });
-  await answer.body.dump();
-  if (answer.statusCode !== 201) throw new Error(`A booking was answered with ${answer.statusCode}`);
 }
 
 /** Commands sent within one trip to the server cannot depend on the answer to one of them. */
