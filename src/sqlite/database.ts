@@ -52,7 +52,7 @@ export async function openDatabase({
     await retryWhileBusy(() => check(database));
     restrictToOwner(path);
     await retryWhileBusy(() => database.exec(`PRAGMA page_size = ${pageSize}; PRAGMA journal_mode = WAL`));
-    database.exec(`PRAGMA journal_size_limit = 67108864; PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
+    database.exec(`PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
     connections.set(database, {
       retryWhileBusy,
       begin: database.prepare('BEGIN IMMEDIATE'),

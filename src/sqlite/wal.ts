@@ -3,11 +3,11 @@ import { pathToFileURL } from 'node:url';
 
 /** A WAL with this much to checkpoint is checkpointed. */
 const CHECKPOINT_BYTES = 16 * 2 ** 20;
-/** A WAL of this size is truncated as well, because its readers never let it start again. */
-const TRUNCATE_BYTES = 64 * 2 ** 20;
+/** A WAL of this size must start again, which others that write and read without pause never let it do. */
+const RESTART_BYTES = 64 * 2 ** 20;
 /** How often to look, in commits: a look takes several microseconds. */
 const LOOK_EVERY = 64;
-/** How long a truncation waits for readers. */
+/** How long a restart waits for readers. */
 const READERS_WITHIN_MS = 100;
 
 /**
@@ -16,7 +16,7 @@ const READERS_WITHIN_MS = 100;
  * @returns call it after each commit
  */
 export function watchWal(database: DatabaseSync, checkpoint: () => void): () => void {
-  database.exec('PRAGMA wal_autocheckpoint = 0');
+  database.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${RESTART_BYTES}`);
   const isLong = sizeOf(database, ({ unmoved }) => unmoved >= CHECKPOINT_BYTES);
   let commits = 0;
   return () => {
@@ -26,15 +26,22 @@ export function watchWal(database: DatabaseSync, checkpoint: () => void): () => 
 }
 
 /**
- * Moves the WAL into the database. Then makes a commit without a change: SQLite brings the beginning of a new WAL to the disk, and
- * no other connection should have to wait for that.
+ * Moves the WAL into the database. Others write meanwhile; only while a long WAL starts again, they wait for what they have written last.
+ * Then makes a commit without a change: SQLite brings the beginning of a new WAL to the disk, and no other connection should have to wait
+ * for that.
  */
 export function checkpointWal(database: DatabaseSync): void {
-  const isTruncated = sizeOf(database, ({ all }) => all >= TRUNCATE_BYTES)();
+  const isTooLong = sizeOf(database, ({ all }) => all >= RESTART_BYTES)();
   const { timeout } = database.prepare('PRAGMA busy_timeout').get() ?? {};
+  const { synchronous } = database.prepare('PRAGMA synchronous').get() ?? {};
   try {
-    database.exec(`PRAGMA busy_timeout = ${isTruncated ? READERS_WITHIN_MS : 0}`);
-    database.exec(`PRAGMA wal_checkpoint(${isTruncated ? 'TRUNCATE' : 'PASSIVE'})`);
+    // Brings checkpoints to the disk, and of commits only the beginning of a new WAL.
+    database.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL');
+    database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    if (isTooLong) {
+      database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+      database.exec(`PRAGMA busy_timeout = ${READERS_WITHIN_MS}; PRAGMA wal_checkpoint(RESTART)`);
+    }
     database.exec('BEGIN IMMEDIATE');
     const { user_version } = database.prepare('PRAGMA user_version').get() ?? {};
     database.exec(`PRAGMA user_version = ${Number(user_version)}; COMMIT`);
@@ -42,7 +49,7 @@ export function checkpointWal(database: DatabaseSync): void {
     // Another connection is checkpointing or writing, or the disk is full: the next look tries again.
     if (database.isTransaction) database.exec('ROLLBACK');
   } finally {
-    database.exec(`PRAGMA busy_timeout = ${Number(timeout)}`);
+    database.exec(`PRAGMA busy_timeout = ${Number(timeout)}; PRAGMA synchronous = ${Number(synchronous)}`);
   }
 }
 
@@ -53,7 +60,7 @@ export function checkpointFile(path: string): void {
   existing.search = '?mode=rw';
   const database = new DatabaseSync(existing);
   try {
-    database.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0');
+    database.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${RESTART_BYTES}`);
     checkpointWal(database);
   } finally {
     database.close();

@@ -1,14 +1,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { PlainCollection } from '../document-store/sqlite/documents.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
-import { checkpointFile } from '../sqlite/wal.ts';
 import { answer } from './calls.ts';
+import { createCheckpointer } from './checkpointer.ts';
 import type { Described, WriterCalls, WriterData } from './writer-calls.ts';
 
-// The writer makes every durable commit, of events and records, and checkpoints the WALs, for the main thread.
+// The writer makes every durable commit, of events and records, for the main thread.
 const { log, documents }: WriterData = workerData.data;
 if (parentPort === null) throw new Error('This file must run in a worker thread');
 const parent = parentPort;
+const { checkpoint, stop: stopCheckpoints } = createCheckpointer();
 
 const logWriter = log === undefined ? undefined : await openLog(log);
 const documentWriter = documents === undefined ? undefined : await openDocuments(documents);
@@ -19,6 +20,7 @@ parent.on('message', async (message: unknown) => {
   if (message !== 'stop') return;
   await answered();
   await Promise.all([logWriter?.close(), documentWriter?.close()]);
+  await stopCheckpoints();
   parent.close();
 });
 
@@ -38,7 +40,7 @@ const answered = answer<WriterCalls>(parent, {
     return undefined;
   },
   async checkpoint(path) {
-    checkpointFile(path);
+    checkpoint(path);
     return undefined;
   },
 });
@@ -51,12 +53,12 @@ function collectionOf(name: string): PlainCollection {
 
 async function openLog(path: string) {
   const { openLogWriter } = await import('../event-store/sqlite/log-writer.ts');
-  return openLogWriter(path);
+  return openLogWriter(path, checkpoint);
 }
 
 async function openDocuments(folder: string) {
   const { openDocumentWriter } = await import('../document-store/sqlite/document-writer.ts');
-  return openDocumentWriter(folder);
+  return openDocumentWriter(folder, { checkpoint });
 }
 
 const isDescribed = (message: unknown): message is Described =>

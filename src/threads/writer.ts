@@ -22,7 +22,6 @@ export type Writer = AppendsElsewhere &
 export function createWriter(data: WriterData, logger: Pick<BaseLogger, 'error' | 'info'>): Writer {
   const { ask, connect, disconnect, close } = createCaller<WriterCalls>();
   const described = new Map<string, PlainCollection>();
-  const checkpointing = new Set<string>();
   let describe: (message: Described) => void = () => {};
   let thread: SupervisedThread | undefined;
 
@@ -42,12 +41,8 @@ export function createWriter(data: WriterData, logger: Pick<BaseLogger, 'error' 
       sweep: (collection, now) => ask('sweep', { collection: named(collection), now }),
     },
     checkpoint(path) {
-      if (checkpointing.has(path)) return;
-      checkpointing.add(path);
       // If it fails, the WAL stays long and the next look asks again.
-      ask('checkpoint', path)
-        .catch(() => {})
-        .finally(() => checkpointing.delete(path));
+      ask('checkpoint', path).catch(() => {});
     },
     start() {
       thread ??= superviseThread({

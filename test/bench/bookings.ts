@@ -8,7 +8,7 @@ import { bookingRequests } from './requests.ts';
 export async function book({ url, venue }: Service, connections: number, seconds: number, { atMost = 15_000 } = {}) {
   const requests = bookingRequests(venue, atMost * seconds + 1_000);
   const loaded = only('201', await load({ url, key: venue.key, connections, seconds, requests }));
-  return { perSecond: loaded.perSecond, booked: loaded.statuses[201] ?? 0 };
+  return { perSecond: loaded.perSecond, p99: loaded.p99 ?? Number.NaN, booked: loaded.statuses[201] ?? 0 };
 }
 
 export function only<T extends Awaited<ReturnType<typeof load>>>(status: string, loaded: T): T {

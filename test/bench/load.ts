@@ -21,6 +21,8 @@ export type Load = {
 
 export type Loaded = {
   readonly perSecond: number;
+  /** Of 100 answers, the slowest takes longer, in milliseconds. Absent for requests at a rate. */
+  readonly p99?: number;
   /** Responses by status code. */
   readonly statuses: Readonly<Record<string, number>>;
   /** Requests without a response. */
@@ -56,7 +58,8 @@ async function asMany({ url, connections, seconds, amount, requests }: Load, hea
   const statuses = Object.fromEntries(
     Object.entries(result.statusCodeStats ?? {}).map(([status, { count }]) => [status, count ?? 0]),
   );
-  return { perSecond: result.requests.total / result.duration, statuses, errors: result.errors };
+  const { p99 } = result.latency;
+  return { perSecond: result.requests.total / result.duration, p99, statuses, errors: result.errors };
 }
 
 /** So many per second, one after another: autocannon would send those of a second at its beginning, as fast as it can. */

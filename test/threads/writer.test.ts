@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { describe, expect, test, vi } from 'vitest';
@@ -202,7 +203,7 @@ test('this thread is fed its own events in log order, and those of another proce
   }
 });
 
-test('only the writer checkpoints: the WAL of what this thread writes stays short', async () => {
+test('only a thread of its own checkpoints: the WAL of what this thread writes stays short', async () => {
   const threaded = await startThreaded();
   const checkpoint = vi.spyOn(threaded.writer, 'checkpoint');
   const store = await threaded.openDocuments();
@@ -219,6 +220,45 @@ test('only the writer checkpoints: the WAL of what this thread writes stays shor
     });
   } finally {
     await store.close();
+    await threaded.remove();
+  }
+});
+
+test('an append is answered while a checkpoint waits for a reader', async () => {
+  const threaded = await startThreaded();
+  const checkpoint = vi.spyOn(threaded.writer, 'checkpoint').mockImplementation(() => {});
+  const [store, log] = [await threaded.openDocuments(), await threaded.openLog()];
+  const shown = await store.open<{ readonly text: string }>({ name: 'shown', kind: 'readModel', indexes: [] });
+  const text = 'x'.repeat(100_000);
+  await shown.insert('first', { text });
+  for (let n = 0; checkpoint.mock.calls.length === 0; n += 1) await shown.insert(`d${n}`, { text });
+  const [path = ''] = checkpoint.mock.calls[0] ?? [];
+  checkpoint.mockRestore();
+  const [reader, other] = [new DatabaseSync(path), new DatabaseSync(path, { timeout: 0 })];
+  const isLocked = () => {
+    try {
+      other.exec('BEGIN IMMEDIATE; ROLLBACK');
+      return false;
+    } catch {
+      return true;
+    }
+  };
+  try {
+    reader.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
+    for (let n = 0; n < 800; n += 1) await shown.insert(`more${n}`, { text });
+    let revision: number | 'none' = 'none';
+    await eventually(async () => {
+      threaded.writer.checkpoint(path);
+      while (!isLocked()) await nextTurn();
+      ({ revision } = await log.append('thing', [{ type: 'Made', data: {}, metadata: {} }], {
+        expectedRevision: revision,
+      }));
+      expect(isLocked()).toBe(true);
+    });
+  } finally {
+    reader.close();
+    other.close();
+    await Promise.all([store.close(), log.close()]);
     await threaded.remove();
   }
 });

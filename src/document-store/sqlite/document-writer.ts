@@ -1,9 +1,10 @@
 import { type DocumentWrite, openSqliteDocuments, type PlainCollection, type SqliteDocuments } from './documents.ts';
+import type { FileOptions } from './file.ts';
 import { openSqliteFiles } from './files.ts';
 
 /** Writes documents for other threads. A collection is opened with the first write to it. */
-export async function openDocumentWriter(folder: string) {
-  const files = await openSqliteFiles(folder);
+export async function openDocumentWriter(folder: string, options: FileOptions) {
+  const files = await openSqliteFiles(folder, options);
   const opened = new Map<string, Promise<SqliteDocuments<Row>>>();
 
   function open(collection: PlainCollection): Promise<SqliteDocuments<Row>> {

@@ -114,8 +114,11 @@ export class LogWriter {
 }
 
 /** Opens the log only for appends, in the thread that appends for another one. */
-export async function openLogWriter(path: string): Promise<{ readonly append: AppendToLog; close(): Promise<void> }> {
-  const database = await openLogFile(path);
+export async function openLogWriter(
+  path: string,
+  checkpoint: (path: string) => void,
+): Promise<{ readonly append: AppendToLog; close(): Promise<void> }> {
+  const database = await openLogFile(path, checkpoint);
   const writer = new LogWriter(database);
   return {
     append: writer.append,
