@@ -45,12 +45,15 @@ function withoutKey(data: BookingRequested['data']): BookingTerms {
 /** Every booking in its current state. */
 export const bookings = projection<BookingDocument, BookingEvent>({
   name: 'bookings',
-  version: 5,
+  version: 6,
   indexes: [
     // In the order of lists (docs/decisions/bookings.md). They hold what lists are filtered by.
     { fields: ['communityId', 'date', 'startHour', 'bookingId'], holds: ['spaceId', 'brandId'] },
     { fields: ['brandId', 'date', 'startHour', 'bookingId'], holds: ['spaceId', 'communityId'] },
-    { fields: ['spaceId', 'date', 'startHour', 'bookingId'] },
+    {
+      fields: ['brandId', 'status', 'date', 'startHour', 'bookingId'],
+      holds: ['spaceId', 'communityId', 'cancelledBy', 'charge'],
+    },
     { fields: ['brandId', 'communityId', 'status', 'date', 'startHour', 'bookingId'] },
     {
       fields: ['communityId', 'status', 'date', 'startHour', 'bookingId'],

@@ -91,13 +91,16 @@ const HELD: readonly BookingStatus[] = ['Pending', 'Approved', 'Completed'];
 /** Not the cancelled ones. */
 const heldOn = declareQuery(
   bookings,
-  ({ spaceId, date }: Pick<BookingDocument, 'spaceId' | 'date'>, limit?: number): Find<BookingDocument> => ({
-    where: { spaceId, date, status: { in: HELD } },
+  (
+    { communityId: community, spaceId, date }: Pick<BookingDocument, 'communityId' | 'spaceId' | 'date'>,
+    limit?: number,
+  ): Find<BookingDocument> => ({
+    where: { communityId: community, spaceId, date, status: { in: HELD } },
     sort: [{ field: 'startHour' }, { field: 'bookingId' }],
     ...defined({ limit }),
   }),
-  [{ spaceId: toSpaceId(1), date: FROM }],
-  [{ spaceId: toSpaceId(1), date: FROM }, 2],
+  [{ communityId: communityId(1), spaceId: toSpaceId(1), date: FROM }],
+  [{ communityId: communityId(1), spaceId: toSpaceId(1), date: FROM }, 2],
 );
 
 /** The bookings and requests beside a request, on its day in its space: the first, and how many they are. */
@@ -141,7 +144,9 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
     beside: (requests: readonly BookingDocument[]): Promise<Beside[]> => Promise.all(requests.map(beside)),
 
     /** The other bookings and requests of a space on the day of a booking, by start hour. */
-    async othersOnDay(booking: Pick<BookingDocument, 'spaceId' | 'date' | 'bookingId'>): Promise<BookingDocument[]> {
+    async othersOnDay(
+      booking: Pick<BookingDocument, 'communityId' | 'spaceId' | 'date' | 'bookingId'>,
+    ): Promise<BookingDocument[]> {
       const onDay = await documentsOf(documents.find(heldOn(booking)));
       return onDay.filter(({ bookingId }) => bookingId !== booking.bookingId);
     },

@@ -134,7 +134,7 @@ test('every index of these collections serves a declared query', async ({ onTest
     const collection = collectionOf(of);
     const { indexes } = collection;
     const table = await openTable(file, collection);
-    const page = selectRange(table, query.where, orderOf(query, indexes), { prefix: [] }, 10);
+    const page = selectRange(table, query.where, orderOf(query, indexes), { prefix: [] }, { indexes, limit: 10 });
     for (const { text, values } of [page, selectCount(table, query.where, indexes)])
       for (const { detail } of file.database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values)) {
         const [, index] = / INDEX (\S+)/.exec(String(detail)) ?? [];
@@ -154,10 +154,11 @@ describe('indexes', () => {
     try {
       const collection = collectionOf(of);
       const table = await openTable(file, collection);
-      const order = orderOf(query, collection.indexes);
+      const { indexes } = collection;
+      const order = orderOf(query, indexes);
       const values = order.map(() => 'x');
       const ranges = [{ prefix: [] }, ...rangesAfter({ prefix: [] }, order, values, 'key')];
-      const pages = ranges.map((range) => selectRange(table, query.where, order, range, 10));
+      const pages = ranges.map((range) => selectRange(table, query.where, order, range, { indexes, limit: 10 }));
       for (const { text, values } of pages) {
         const plan = file.database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
         const steps = plan
@@ -165,7 +166,7 @@ describe('indexes', () => {
           .filter((step) => !/SUBQUERY|json_each|BLOOM FILTER/.test(step));
         expect(steps).toEqual([expect.stringMatching(/USING (INDEX|PRIMARY KEY)/)]);
       }
-      const { text, values: given } = selectCount(table, query.where, collection.indexes);
+      const { text, values: given } = selectCount(table, query.where, indexes);
       expect(JSON.stringify(file.database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...given))).toMatch(
         query.where === undefined ? /SCAN/ : /USING (COVERING )?INDEX/,
       );

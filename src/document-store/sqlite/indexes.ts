@@ -73,6 +73,19 @@ export function bestIndex<D extends object>(
   return best;
 }
 
+/** The index that matches the most equality conditions among those whose next fields are the ordered ones. */
+export function orderedIndex<D extends object>(
+  conditions: readonly [string, Condition][],
+  order: readonly string[],
+  indexes: readonly Index<D>[],
+): Index<D> | undefined {
+  const isInOrder = ({ fields }: Index<D>) => {
+    const rest = bestIndex(conditions, [{ fields }])?.rest ?? [];
+    return order.every((field, at) => field === rest[at]);
+  };
+  return bestIndex(conditions, indexes.filter(isInOrder))?.index;
+}
+
 export function conditionsOf(where: Find<object>['where'] | undefined): [string, Condition][] {
   return Object.entries<Condition | undefined>(where ?? {}).flatMap(([field, condition]) =>
     condition === undefined ? [] : [[field, condition]],

@@ -56,7 +56,7 @@ export function createSelects<D extends object>(
         const [range, ...later] = ranges;
         if (range === undefined) return;
         const size = Math.min(untilYield, remaining);
-        const rows = run(selectRange(table(), where, order, range, size));
+        const rows = run(selectRange(table(), where, order, range, { indexes, limit: size }));
         yield { rows, isAll: range.prefix.length === 0 && range.after === undefined && rows.length < size };
         const last = rows.at(-1);
         remaining -= rows.length;
