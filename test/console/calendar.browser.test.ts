@@ -228,6 +228,33 @@ describe.skipIf(lacks(CHROMIUM))('the calendar of a community with many spaces',
     }
   });
 
+  /** The bookings and closed times whose time or status is not fully within their link. Runs in the page. */
+  const CUT_OFF = `[...document.querySelectorAll('.plan td > a')].flatMap((link) => {
+    const outside = link.getBoundingClientRect();
+    return [...link.querySelectorAll('.time, .word')].filter((part) => {
+      const at = part.getBoundingClientRect();
+      return at.width < 30 || at.left < outside.left || at.right > outside.right || at.bottom > outside.bottom;
+    }).map((part) => part.textContent);
+  })`;
+
+  test('on a phone, however long a name is, time and status of its booking or own event are shown', async () => {
+    const { closures } = running.service.core.commands;
+    const spaceIds = await addPlaces(running.service.core, communityId(2), 1);
+    const title = 'M'.repeat(80);
+    const wanted = { communityId: communityId(2), spaceIds, from: FEW, to: FEW, start: 12, until: 13, title };
+    accepted(await closures.add({ ...wanted, kind: 'OwnEvent' }, CONTEXT));
+    await fillDay(running.service.core, { communityId: communityId(2), spaceIds, date: FEW }, 4);
+    const { page } = await open(`/console/calendar/${FEW}`, { index: 1, width: 390 });
+    for (const path of [`/console/calendar/${FEW}`, `/console/calendar/${FEW}?space=${spaceIds[0]}`]) {
+      await page.goto(path);
+      for (const width of [320, 390]) {
+        await page.setViewportSize({ width, height: 844 });
+        expect(await page.locator('.own .time').first().innerText()).toBe('12:00–13:00');
+        expect(await page.evaluate(CUT_OFF), `${path}, ${width} px`).toEqual([]);
+      }
+    }
+  });
+
   test('on a phone, one space at a time is shown to scale, with links to the next one', async () => {
     const { page } = await open(`/console/calendar/${FEW}`, { index: 1, width: 390 });
     await page.locator('.plan tbody th a').nth(2).click();
