@@ -54,6 +54,15 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
   const communityOf = async (account: Account, communityId: number): Promise<Community | undefined> =>
     account.kind === 'Brand' || account.id === communityId ? community(communityId) : undefined;
 
+  /** The communities of bookings or reviews, by id, in one read. */
+  async function communitiesOf(
+    list: readonly { readonly communityId: CommunityId }[],
+  ): Promise<ReadonlyMap<CommunityId, CommunityDocument>> {
+    const ids = new Set(list.map(({ communityId }) => communityId));
+    const stored = await readModels.collection(communities).getMany([...ids].map(String));
+    return new Map(stored.map(({ document }) => [document.communityId, document]));
+  }
+
   async function allCommunities(): Promise<Community[]> {
     return documentsOf(readModels.collection(communities).find(communitiesById()));
   }
@@ -64,6 +73,7 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
     count,
     community,
     communityOf,
+    communitiesOf,
     communities: allCommunities,
 
     /** The same as `get`, with the name of the community. */

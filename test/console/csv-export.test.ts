@@ -24,6 +24,8 @@ let brand: Browser;
 /** All bookings of the community, and of another one. */
 const ids: number[] = [];
 let foreign: number;
+/** A booking of the brand at the other community. */
+let inTokyo: number;
 
 beforeAll(async () => {
   const at = await runServiceAt();
@@ -54,7 +56,7 @@ beforeAll(async () => {
   }
   const elsewhere = await service.space(await service.community('Asia/Tokyo', 'Elsewhere'), { durationHours: 1 });
   foreign = accepted(await request((await service.brand('Other')).id, elsewhere, 12, 10)).bookingId;
-  accepted(await request(guest.id, elsewhere, 12, 11));
+  inTokyo = accepted(await request(guest.id, elsewhere, 12, 11)).bookingId;
   const { bookings } = service.core.commands;
   for (const bookingId of ids.slice(0, 12))
     accepted(await bookings.approve({ bookingId, communityId: communityId(house.id) }, CONTEXT));
@@ -125,6 +127,24 @@ test('a spreadsheet reads names, hours and amounts as they are, and runs none of
     ...{ Space: `'=HYPERLINK("x")`, Brand: "'=cmd|calc", Status: 'Cancelled', 'Event fee': '19.99' },
     ...{ 'Service fee': '3.00', Total: '22.99', Currency: 'USD', Message: "'@9 line 2" },
   });
+});
+
+test('a brand sees the community of each booking, in lists and in their files', async () => {
+  const page = await brand.open('/console/bookings?when=all&from=2026-12-12&to=2026-12-12');
+  const rowOf = (id: number) => new RegExp(`<tr>(?:(?!<tr>).)*/console/bookings/${id}"`, 's').exec(page.text)?.[0];
+  expect(page.text).toContain('<th scope="col">Community</th>');
+  expect(rowOf(inTokyo)).toContain('<bdi>Elsewhere</bdi>');
+  const inBerlin = ids.find((id) => rowOf(id) !== undefined) ?? 0;
+  expect(rowOf(inBerlin)).toContain('<bdi>House</bdi>');
+  const { file, rows } = await fileOf(brand, page);
+  expect(file.text.startsWith('Booking,Date,Start,End,Time zone,Space,Community,Status,')).toBe(true);
+  expect(rows.find(({ Booking }) => Booking === String(inTokyo))?.Community).toBe('Elsewhere');
+  expect(rows.find(({ Booking }) => Booking === String(inBerlin))?.Community).toBe('House');
+  for (const by of ['', '&by=approval']) {
+    const charges = await brand.open(`/console/charges?month=2026-12${by}`);
+    expect(charges.text).toContain('<bdi>House</bdi>');
+    expect(new Set((await fileOf(brand, charges)).rows.map(({ Community }) => Community))).toEqual(new Set(['House']));
+  }
 });
 
 test('the totals of earnings and charges are those of the page, on either basis', async () => {

@@ -24,11 +24,12 @@ import {
 import { dateField, field, hasProblems, hiddenField } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, type Fields, noticeOf, tabs } from '../parts/links.ts';
+import { otherPartyOf } from '../parts/other-party.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { asPlainDate, readRange } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
-import { bookingColumns, csvOf, downloadLink } from './csv-export.ts';
+import { bookingColumns, csvOf, downloadLink, type WithParty, withParties } from './csv-export.ts';
 
 const PATH = '/console/bookings';
 const CSV_PATH = '/console/bookings.csv';
@@ -98,8 +99,9 @@ ${!isWrong && filterTabs(filter)}
           count !== undefined && `${counted(count + (numbered?.isAsked ? 1 : 0), 'booking')}. `
         }${resultsText(filter)} <a class="on-screen" href="${PATH}">Clear the search</a></p>`
       : html`<p class="muted on-paper">${resultsText(filter)}</p>`;
+    const party = await otherPartyOf(queries, account, rows);
     const caption = `${kindOf(filter)}${datesOf(filter)}, ${orderOf(filter)}, in each space’s local time`;
-    return html`${summary}${bookingTable(rows, account, caption)}${bookingPager(PATH, fieldsOf(filter), beside)}
+    return html`${summary}${bookingTable(rows, party, caption)}${bookingPager(PATH, fieldsOf(filter), beside)}
 ${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`;
   }
 
@@ -108,14 +110,15 @@ ${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`;
     const { when, typed } = filter;
     const whole = wholeListOf(visit, filter);
     const days = [typed.from && `from-${typed.from}`, typed.to && `to-${typed.to}`].filter(Boolean);
-    return csvOf<ReadableBooking>({
+    const pages =
+      typed.q === ''
+        ? queries.bookings.wholeList(account, whole)
+        : queries.bookingSearch.wholeList(account, { ...whole, text: typed.q });
+    return csvOf<WithParty<ReadableBooking>>({
       name: ['bookings', ...(days.length > 0 ? days : [when, localDate(now, accountZone)])].join('-'),
-      pages:
-        typed.q === ''
-          ? queries.bookings.wholeList(account, whole)
-          : queries.bookingSearch.wholeList(account, { ...whole, text: typed.q }),
+      pages: withParties(queries, account, pages, (booking) => booking),
       columns: [
-        ...bookingColumns<ReadableBooking>(account, (booking) => booking),
+        ...bookingColumns<WithParty<ReadableBooking>>(account, (booking) => booking),
         { label: 'Status', cell: stateOf },
         { label: 'Event fee', cell: ({ eventFee }) => formatAmount(eventFee) },
         { label: 'Service fee', cell: ({ serviceFee }) => formatAmount(serviceFee) },

@@ -5,19 +5,37 @@ import { defined } from '../../domain/defined.ts';
 import { cents } from '../../domain/ids.ts';
 import { CHARGE_BASES, type ChargeBasis } from '../../domain/payment.ts';
 import { amount, momentIn, monthName } from '../../html/formats.ts';
-import { type Html, html, named } from '../../html/html.ts';
+import { type Html, html } from '../../html/html.ts';
 import { type ChargeTotals, type Made, madeCursorIn, madeCursorText } from '../../queries/month-charges.ts';
 import type { Answer } from '../parts/answer.ts';
-import { bookingPager, cursorsOf, onlyZone, stateOf, statusBadge, whenOf, zoneNote } from '../parts/booking-views.ts';
+import {
+  bookingPager,
+  cursorsOf,
+  nameColumns,
+  onlyZone,
+  stateOf,
+  statusBadge,
+  whenOf,
+  zoneNote,
+} from '../parts/booking-views.ts';
 import { hasProblems } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, cursorPager, type Fields, neighbours, noticeOf, tabs } from '../parts/links.ts';
+import { type OtherParty, otherPartyOf } from '../parts/other-party.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { type Column, dataTable } from '../parts/tables.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
 import type { Form } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
-import { bookingColumns as bookingCsv, type CsvColumn, csvOf, downloadLink, sumColumn } from './csv-export.ts';
+import {
+  bookingColumns as bookingCsv,
+  type CsvColumn,
+  csvOf,
+  downloadLink,
+  sumColumn,
+  type WithParty,
+  withParties,
+} from './csv-export.ts';
 
 const PATH = '/console/charges';
 const CSV_PATH = '/console/charges.csv';
@@ -81,10 +99,11 @@ ${list}${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`
     const name = `${account.kind === 'Community' ? 'earnings' : 'charges'}-${month}${by === 'event' ? '' : '-by-approval'}`;
     const { ofEvents, made } = queries.monthCharges;
     if (by === 'event')
-      return csvOf<BookingDocument>({
-        ...{ name, rowName: 'booking', pages: ofEvents.pages(account, month) },
+      return csvOf<WithParty<BookingDocument>>({
+        ...{ name, rowName: 'booking' },
+        pages: withParties(queries, account, ofEvents.pages(account, month), (booking) => booking),
         columns: [
-          ...bookingCsv<BookingDocument>(account, (booking) => booking),
+          ...bookingCsv<WithParty<BookingDocument>>(account, (booking) => booking),
           { label: 'Status', cell: stateOf },
           ...csvSums<BookingDocument>(account, (booking) => ({
             charged: booking.charge ?? 0,
@@ -94,10 +113,11 @@ ${list}${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`
           { label: 'Currency', isCurrency: true, cell: (booking) => booking.currency },
         ],
       });
-    return csvOf<Made>({
-      ...{ name, rowName: 'line', pages: made.pages(account, month) },
+    return csvOf<WithParty<Made>>({
+      ...{ name, rowName: 'line' },
+      pages: withParties(queries, account, made.pages(account, month), ({ booking }) => booking),
       columns: [
-        ...bookingCsv<Made>(account, ({ booking }) => booking),
+        ...bookingCsv<WithParty<Made>>(account, ({ booking }) => booking),
         { label: 'Made', cell: ({ kind }) => (kind === 'charge' ? 'Charged' : 'Refunded') },
         {
           label: 'Made at',
@@ -122,8 +142,9 @@ ${list}${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`
     const part = { direction: 'ascending', limit: PER_PAGE, ...cursorsOf(query) } as const;
     const [sums, { bookings, ...pages }] = await Promise.all([totals(account, month), page(account, month, part)]);
     if (bookings.length === 0) return [sums, undefined];
+    const party = await otherPartyOf(queries, account, bookings);
     const caption = `Charges for the events of ${monthName(month)}, earliest event first`;
-    return [sums, html`${eventTable(bookings, account, caption)}${bookingPager(PATH, fieldsOf(filter), pages)}`];
+    return [sums, html`${eventTable(bookings, account, party, caption)}${bookingPager(PATH, fieldsOf(filter), pages)}`];
   }
 
   async function made(account: Account, filter: ChargesFilter, query: Form): Listed {
@@ -136,8 +157,13 @@ ${list}${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`
     ]);
     if (list.length === 0) return [sums, undefined];
     const pages = { previous: previous && madeCursorText(previous), next: next && madeCursorText(next) };
+    const bookings = list.map(({ booking }) => booking);
+    const party = await otherPartyOf(queries, account, bookings);
     const caption = `Charges and refunds made in ${monthName(month)}, oldest first`;
-    return [sums, html`${madeTable(list, account, caption)}${cursorPager(PATH, fieldsOf(filter), pages, 'after')}`];
+    return [
+      sums,
+      html`${madeTable(list, account, party, caption)}${cursorPager(PATH, fieldsOf(filter), pages, 'after')}`,
+    ];
   }
 }
 
@@ -188,13 +214,13 @@ function figures(totals: readonly ChargeTotals[], isCommunity: boolean, currency
 }
 
 /** A row for each booking, with what it was charged and refunded. */
-function eventTable(bookings: readonly BookingDocument[], account: Account, caption: string): Html {
+function eventTable(bookings: readonly BookingDocument[], account: Account, party: OtherParty, caption: string): Html {
   const zone = onlyZone(bookings);
   return html`${zoneNote(zone)}${dataTable(
     caption,
     bookings,
     [
-      ...bookingColumns<BookingDocument>(account, zone, (booking) => booking),
+      ...bookingColumns<BookingDocument>(party, zone, (booking) => booking),
       { label: 'Status', classes: 'state', cell: statusBadge },
       money('Charged', 'total', ({ charge = 0, currency }) => amount(charge, currency)),
       money('Refunded', 'refund', ({ refund = 0, currency }) => (refund > 0 ? amount(refund, currency) : NONE)),
@@ -207,7 +233,7 @@ function eventTable(bookings: readonly BookingDocument[], account: Account, capt
 }
 
 /** A row for each charge and each refund. */
-function madeTable(list: readonly Made[], account: Account, caption: string): Html {
+function madeTable(list: readonly Made[], account: Account, party: OtherParty, caption: string): Html {
   const zone = onlyZone(list.map(({ booking }) => booking));
   const signed = ({ kind, booking }: Made, value: number) =>
     amount(kind === 'charge' ? value : -value, booking.currency);
@@ -215,7 +241,7 @@ function madeTable(list: readonly Made[], account: Account, caption: string): Ht
     caption,
     list,
     [
-      ...bookingColumns<Made>(account, zone, ({ booking }) => booking),
+      ...bookingColumns<Made>(party, zone, ({ booking }) => booking),
       {
         label: 'Made',
         classes: 'state',
@@ -230,22 +256,17 @@ function madeTable(list: readonly Made[], account: Account, caption: string): Ht
 }
 
 const bookingColumns = <T>(
-  { kind }: Account,
+  party: OtherParty,
   zone: string | undefined,
   bookingOf: (row: T) => BookingDocument,
-): readonly (Column<T> | false)[] => [
+): readonly Column<T>[] => [
   {
     label: 'Event',
     classes: 'when',
     cell: (row) =>
       html`<a class="whole" href="/console/bookings/${bookingOf(row).bookingId}">${whenOf(bookingOf(row), zone)}</a>`,
   },
-  {
-    label: 'Space',
-    classes: `long ${kind === 'Community' ? 'space' : 'who'}`,
-    cell: (row) => named(bookingOf(row).spaceName),
-  },
-  kind === 'Community' && { label: 'Brand', classes: 'long who', cell: (row) => named(bookingOf(row).brandName) },
+  ...nameColumns(party, bookingOf),
 ];
 
 const money = <T>(label: string, classes: string, cell: (row: T) => Html | string): Column<T> => ({

@@ -5,6 +5,8 @@ import { clock, counted } from '../../html/formats.ts';
 import { type Html, html } from '../../html/html.ts';
 import { type Cell, csvHeader, csvLine } from '../../runtime/csv.ts';
 import type { Download } from '../parts/answer.ts';
+import { otherPartyOf } from '../parts/other-party.ts';
+import type { PageDeps } from '../parts/routes.ts';
 
 /** A column of a file. Amounts are added up, by the column that holds their currency. */
 export type CsvColumn<T> = {
@@ -56,8 +58,24 @@ export const sumColumn = <T>(label: string, cents: (row: T) => number): CsvColum
   cell: (row) => formatAmount(cents(row)),
 });
 
-/** What every file says of a booking: number, date and hours by the clock of its space, and who. */
-export const bookingColumns = <T>(
+/** A row with the name of the other party of its booking. */
+export type WithParty<T> = T & { readonly party: string };
+
+/** The same rows with those names, which are read once for each page. */
+export async function* withParties<T extends object>(
+  queries: PageDeps['queries'],
+  account: Account,
+  pages: AsyncIterable<readonly T[]>,
+  bookingOf: (row: T) => BookingDocument,
+): AsyncGenerator<readonly WithParty<T>[]> {
+  for await (const page of pages) {
+    const { nameOf } = await otherPartyOf(queries, account, page.map(bookingOf));
+    yield page.map((row) => ({ ...row, party: nameOf(bookingOf(row)) }));
+  }
+}
+
+/** What every file says of a booking: number, date and hours by the clock of its space, and the names of space and other party. */
+export const bookingColumns = <T extends { readonly party: string }>(
   { kind }: Account,
   bookingOf: (row: T) => BookingDocument,
 ): readonly CsvColumn<T>[] => [
@@ -67,7 +85,7 @@ export const bookingColumns = <T>(
   { label: 'End', cell: (row) => clock(bookingOf(row).freeFrom) },
   { label: 'Time zone', cell: (row) => bookingOf(row).timeZone },
   { label: 'Space', cell: (row) => bookingOf(row).spaceName },
-  ...(kind === 'Community' ? [{ label: 'Brand', cell: (row: T) => bookingOf(row).brandName }] : []),
+  { label: kind === 'Community' ? 'Brand' : 'Community', cell: ({ party }) => party },
 ];
 
 /** The link to a file, below the list that it holds. */

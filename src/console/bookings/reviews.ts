@@ -9,6 +9,7 @@ import { bookingTable } from '../parts/booking-views.ts';
 import { select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { cursorPager, type Fields, noticeOf } from '../parts/links.ts';
+import { otherPartyOf } from '../parts/other-party.ts';
 import { reviewText, stars } from '../parts/review-views.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
@@ -32,9 +33,7 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
       isCommunity ? queries.reviews.byRating(account.id, filter.spaceId) : undefined,
     ]);
     const isFiltered = Object.keys(filter).length > 0;
-    const zones = new Map<number, string>();
-    for (const id of new Set(reviews.map(({ communityId }) => communityId)))
-      zones.set(id, (await queries.spaces.community(id))?.timeZone ?? zone);
+    const communities = await queries.spaces.communitiesOf(reviews);
     return {
       title: 'Reviews',
       lead: isCommunity ? 'What brands say about your spaces.' : 'Your reviews of spaces you have used.',
@@ -48,7 +47,10 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
       }${
         reviews.length === 0
           ? empty(visit, filter)
-          : html`${reviews.map((review) => reviewCard(review, zones.get(review.communityId) ?? zone))}`
+          : reviews.map((review) => {
+              const community = communities.get(review.communityId);
+              return reviewCard(review, community?.timeZone ?? zone, isCommunity ? undefined : community?.name);
+            })
       }${cursorPager(PATH, fieldsOf(filter), { previous: previous?.toString(), next: next?.toString() }, 'before')}</div>`,
     };
   });
@@ -59,9 +61,10 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
     const reviewed = await queries.reviews.reviewedAmong(bookings.map(({ bookingId }) => bookingId));
     const unreviewed = bookings.filter(({ bookingId }) => !reviewed.has(bookingId));
     if (unreviewed.length === 0) return undefined;
+    const party = await otherPartyOf(queries, account, unreviewed);
     return html`<section class="stack full"><h2>Waiting for your review</h2>${bookingTable(
       unreviewed,
-      account,
+      party,
       'Completed bookings without a review',
       ({ bookingId, spaceName }) =>
         html`<a class="button quiet small" href="/console/bookings/${bookingId}#review"
@@ -70,8 +73,11 @@ aria-label="Review ${namedText(spaceName)}, booking #${bookingId}">Review</a>`,
   }
 }
 
-const reviewCard = (review: ReadableReview, zone: string): Html =>
-  html`<article class="card"><p class="muted"><a href="/console/bookings/${review.bookingId}">${named(review.spaceName)}</a></p>
+/** @param communityName only on a brand's page */
+const reviewCard = (review: ReadableReview, zone: string, communityName: string | undefined): Html =>
+  html`<article class="card"><p class="muted"><a href="/console/bookings/${review.bookingId}">${named(review.spaceName)}</a>${
+    communityName && html`, ${named(communityName)}`
+  }</p>
 ${reviewText(review, zone)}</article>`;
 
 /** Which reviews a community wants to see. */

@@ -13,6 +13,7 @@ import { backTo, viaField } from '../parts/back-link.ts';
 import { bookingTable } from '../parts/booking-views.ts';
 import { confirm, dateField, hasProblems, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
+import { BRANDS } from '../parts/other-party.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import { readDate } from '../parts/typed-dates.ts';
@@ -119,7 +120,7 @@ ${closure.endedAt === undefined && may(visit, 'Coordinator') && endForm(visit, c
 ${may(visit, 'Coordinator') && leaveOutForm(visit, closure, problems)}${leftOutList(closure, names)}${
   inside.count > 0 &&
   html`<section class="stack tight"><h2>Bookings inside it</h2><p>They stay, until you decline or cancel them.</p>
-${bookingTable(inside.first, account, 'Bookings inside it')}${more > 0 && html`<p>And ${more} more.</p>`}</section>`
+${bookingTable(inside.first, BRANDS, 'Bookings inside it')}${more > 0 && html`<p>And ${more} more.</p>`}</section>`
 }`,
     };
   }

@@ -14,7 +14,8 @@ import {
   cursorText,
 } from '../../queries/booking-pages.ts';
 import { cursorPager, type Fields } from './links.ts';
-import { dataTable } from './tables.ts';
+import type { OtherParty } from './other-party.ts';
+import { type Column, dataTable } from './tables.ts';
 import type { Form } from './typed-form.ts';
 
 /** How bookings are displayed on every page. */
@@ -101,13 +102,25 @@ export const priceView = (
 <dt class="sum">${kind === 'Community' ? 'The brand pays' : 'Total'}</dt><dd class="sum">${amount(price.totalPrice, price.currency)}</dd>
 </dl>`;
 
+/** The columns that name the space and the other party of a booking. */
+export const nameColumns = <T>(
+  { kind, nameOf }: OtherParty,
+  bookingOf: (row: T) => BookingDocument,
+): readonly Column<T>[] => {
+  const [space, party] = kind === 'Brand' ? ['space', 'who'] : ['who', 'space'];
+  return [
+    { label: 'Space', classes: `long ${space}`, cell: (row) => named(bookingOf(row).spaceName) },
+    { label: kind, classes: `long ${party}`, cell: (row) => named(nameOf(bookingOf(row))) },
+  ];
+};
+
 /**
  * A table of bookings whose rows are links.
  * @param action a link for each row, in a column without a heading
  */
 export function bookingTable(
   list: readonly BookingDocument[],
-  { kind }: Account,
+  party: OtherParty,
   caption: string,
   action?: (booking: BookingDocument) => Html,
 ): Html {
@@ -117,12 +130,7 @@ export function bookingTable(
     list,
     [
       { label: 'When', classes: 'when', cell: (booking) => whenOf(booking, zone) },
-      {
-        label: 'Space',
-        classes: `long ${kind === 'Community' ? 'space' : 'who'}`,
-        cell: ({ spaceName }) => named(spaceName),
-      },
-      kind === 'Community' && { label: 'Brand', classes: 'long who', cell: ({ brandName }) => named(brandName) },
+      ...nameColumns<BookingDocument>(party, (booking) => booking),
       { label: 'Status', classes: 'state', cell: statusBadge },
       { label: 'Total', classes: 'number total', cell: ({ totalPrice, currency }) => amount(totalPrice, currency) },
       {
