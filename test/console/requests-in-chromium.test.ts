@@ -195,6 +195,25 @@ describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, 
     expect(await message.textContent()).toMatch(/Yes\?$/);
   });
 
+  test.each([WIDE, PHONE])('a whole row leads to its request, below its box, message and buttons', async (screen) => {
+    const id = await requested(41, 12, 'A long message. '.repeat(20));
+    for (const script of [true, false]) {
+      const { page } = await openWindow(browser, running.url, { ...screen, script }, cookies);
+      await page.goto('/console/inbox');
+      const press = (on: Locator) => (screen === PHONE ? on.tap() : on.click());
+      await press(row(page, id).getByRole('checkbox'));
+      await press(row(page, id).locator('summary', { hasText: 'A long message' }));
+      await press(row(page, id).locator('summary', { hasText: 'Decline…' }));
+      await press(row(page, id).getByRole('combobox'));
+      expect(await row(page, id).getByRole('checkbox').isChecked()).toBe(true);
+      expect(new URL(page.url()).pathname).toBe('/console/inbox');
+      const terms = row(page, id).locator('.terms');
+      await (screen === PHONE ? terms.tap({ force: true }) : terms.click({ force: true }));
+      await page.waitForURL(`**/console/bookings/${id}`);
+      await page.context().close();
+    }
+  });
+
   test('a withdrawal does not discard a reason that is being typed', async () => {
     const id = await requested(43);
     const { page } = await open(WIDE);

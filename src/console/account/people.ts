@@ -112,7 +112,9 @@ const memberTable = (visit: Visit, members: readonly User[]): Html =>
       classes: 'long',
       isHeader: true,
       cell: ({ id, email }) =>
-        html`<a href="${memberPath(id)}">${named(email)}</a>${id === visit.user.id && html`<br><span class="muted small">you</span>`}`,
+        html`<a class="whole" href="${memberPath(id)}">${named(email)}</a>${
+          id === visit.user.id && html`<br><span class="muted small">you</span>`
+        }`,
     },
     { label: 'Role', classes: 'small', cell: (member) => roleIn(member, visit.account) },
   ]);

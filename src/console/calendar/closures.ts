@@ -218,7 +218,7 @@ const closureTable = (list: readonly ReadableClosure[], names: Names): Html =>
     {
       label: 'Title',
       isHeader: true,
-      cell: (one) => html`<a href="${CLOSURES}/${one.closureId}">${named(titleOf(one))}</a>`,
+      cell: (one) => html`<a class="whole" href="${CLOSURES}/${one.closureId}">${named(titleOf(one))}</a>`,
     },
     { label: 'Kind', cell: ({ kind }) => capitalised(WORD[kind]) },
     { label: 'Days', cell: datesText },

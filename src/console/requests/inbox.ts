@@ -228,7 +228,8 @@ function rowView(visit: Visit, { request, beside, answered }: Row, formPage: For
 aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`;
   return html`<article class="request-row${!mayAnswer && ' is-read'}" id="${id}" aria-labelledby="${title}" tabindex="-1"
 data-live-region data-key="${bookingId}">${mayAnswer && html`<div class="pick">${pick}</div>`}
-<div class="who"><h2 id="${title}"><a href="/console/bookings/${bookingId}">${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>
+<div class="who"><h2 id="${title}"><a class="whole" href="/console/bookings/${bookingId}">
+${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>
 ${detailViews(request)}</div>
 <div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>,
 <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p>
