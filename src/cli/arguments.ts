@@ -48,7 +48,8 @@ export function amount(text: string): Cents {
 /** Two hours on the 24-hour clock, such as `9-22`. */
 export function hours(text: string): { readonly windowStart: number; readonly windowEnd: number } {
   const [, start, end] = /^(\d{1,2})-(\d{1,2})$/.exec(text) ?? [];
-  if (start === undefined || end === undefined) throw new InvalidArgumentError('It must be two hours such as 9-22.');
+  if (start === undefined || end === undefined)
+    throw new InvalidArgumentError('It must be two whole hours such as 9-22.');
   return { windowStart: Number(start), windowEnd: Number(end) };
 }
 

@@ -203,8 +203,8 @@ function ownEventOf({ line, cells }: Line, spaces: readonly Space[], community: 
     return `${formula[0]} begins like a formula, which spreadsheets would run: ${quoted(formula[1])}.`;
   if (date === undefined) return `date must be written like 2026-12-24 or 24.12.2026, got ${quoted(cells.date ?? '')}.`;
   const [from, until] = [hourOf(start), hourOf(end)];
-  if (from === undefined) return `start must be a whole hour such as 18 or 18:00, got ${quoted(start)}.`;
-  if (until === undefined) return `end must be a whole hour such as 20 or 20:00, got ${quoted(end)}.`;
+  if (from === undefined) return noHour('start', start);
+  if (until === undefined) return noHour('end', end);
   const [only, ...more] = spacesCalled(space, spaces);
   if (only === undefined) return `The community has no space ${quoted(space)}.`;
   if (more.length > 0) return `Several spaces are called ${quoted(space)}: write the id.`;
@@ -254,6 +254,19 @@ function idOf(community: number, importKey: string, attempt: number): ClosureId 
 function hourOf(text: string): number | undefined {
   const [, hour] = /^(\d{1,2})(?::00){0,2}$/.exec(text) ?? [];
   return hour === undefined ? undefined : Number(hour);
+}
+
+/** Why a cell is no hour, and what to write instead. */
+function noHour(column: 'start' | 'end', text: string): string {
+  const [, before] = /^([01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?$/.exec(text) ?? [];
+  const got = `got ${quoted(text)}`;
+  if (before === undefined) {
+    const hour = column === 'start' ? 18 : 20;
+    return `${column} must be a whole hour such as ${hour} or ${hour}:00, ${got}.`;
+  }
+  const hour = Number(before);
+  const hours = column === 'start' && hour === 23 ? '23' : `${hour} or ${hour + 1}`;
+  return `Own events start and end on the hour: write ${hours} as ${column}, ${got}.`;
 }
 
 const unusable = (why: string): Refusal => refuse('ValidationError', `The file ${why}.`);

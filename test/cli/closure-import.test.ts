@@ -59,7 +59,7 @@ test('lines become own events, the others are listed with the reason, and the sa
   const skipped = [
     { line: 3, reason: expect.stringMatching(/^18:00–20:00 on .* is not free: booking #1 of Acme, 18:00–19:00\.$/) },
     { line: 4, reason: expect.stringContaining('end after they begin') },
-    { line: 5, reason: 'start must be a whole hour such as 18 or 18:00, got “18:30”.' },
+    { line: 5, reason: 'Own events start and end on the hour: write 18 or 19 as start, got “18:30”.' },
     { line: 6, reason: 'date must be written like 2026-12-24 or 24.12.2026, got “3/4/2036”.' },
     { line: 7, reason: 'The community has no space “Keller”.' },
     { line: 8, reason: 'Several spaces are called “Loft”: write the id.' },
@@ -111,6 +111,21 @@ test('dates, hours, names and the separator are read as spreadsheets write them'
   const far = Number(day(0).slice(0, 4)) + 2;
   write(`sep=,\ndate,start,end,space\n24/12/${far},8,9,${hall}\n12/24/${far},9,10,${hall}\n5/6/${far},8,9,${hall}\n`);
   expect(await importFile('--dry-run')).toMatchObject({ wouldAdd: 2, skipped: [{ line: 5 }] });
+});
+
+test('a time between two hours, or none, is refused with what to write instead', async () => {
+  const times = [
+    ['9:30', '11', 'Own events start and end on the hour: write 9 or 10 as start, got “9:30”.'],
+    ['09:00', '10:15:00', 'Own events start and end on the hour: write 10 or 11 as end, got “10:15:00”.'],
+    ['23:45', '24', 'Own events start and end on the hour: write 23 as start, got “23:45”.'],
+    ['22', '23:59', 'Own events start and end on the hour: write 23 or 24 as end, got “23:59”.'],
+    ['noon', '14', 'start must be a whole hour such as 18 or 18:00, got “noon”.'],
+    ['12', '14:75', 'end must be a whole hour such as 20 or 20:00, got “14:75”.'],
+    ['12', '24:30', 'end must be a whole hour such as 20 or 20:00, got “24:30”.'],
+  ] as const;
+  write(`date,start,end,space\n${times.map(([start, end]) => `${day(50)},${start},${end},${hall}\n`).join('')}`);
+  const { skipped } = await importFile('--dry-run');
+  expect(skipped.map(({ reason }: { readonly reason: string }) => reason)).toEqual(times.map(([, , reason]) => reason));
 });
 
 test('a line whose hours were requested in the moment of adding it is tried again by the next import', async () => {

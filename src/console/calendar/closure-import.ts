@@ -57,8 +57,8 @@ export function closureImportPages({ community }: ConsoleRoutes, { commands, che
 const BASE = { back: { href: CLOSURES, label: 'Closed times and own events' }, status: 200 } as const;
 
 function filePage(visit: CommunityVisit, problems: Problems): PageContent {
-  const hint = `The first line names the columns: date, start, end, space and, if wanted, title. Save it as “CSV UTF-8”. At most
-${MAX_SPACE_DAYS.toLocaleString('en')} lines and 1 MB.`;
+  const hint = `The first line names the columns: date, start and end (on the hour), space and, if wanted, title. Save it
+as “CSV UTF-8”. At most ${MAX_SPACE_DAYS.toLocaleString('en')} lines and 1 MB.`;
   const content = html`${fileField({ name: 'file', label: 'CSV file', hint, problems, maxBytes: MAX_FILE_BYTES })}
 <pre class="small muted">date,start,end,space,title
 2027-01-11,18:00,20:00,Great Hall,Choir</pre>
