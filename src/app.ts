@@ -40,7 +40,7 @@ import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
 import { type Core, openCore } from './core.ts';
 import { createLogFollower } from './credentials/follow-log.ts';
-import type { Demo } from './demo/demo-file.ts';
+import { type Demo, demoSignIns } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
 import { defined } from './domain/defined.ts';
 import { isEmbedded } from './engines.ts';
@@ -278,6 +278,8 @@ export async function startService(
   await webhooks.prepare();
   const { readable } = projector.readModels;
   const demo = config.demo ? await ensureDemoData({ ...core, ...config, readable }) : undefined;
+  if (demo !== undefined && process.env.NODE_ENV !== 'production')
+    core.authorizationServer.offerSignIns(demoSignIns(demo, config.dataDir));
   // What happens from now on is mailed, but not what the demo data says has happened.
   await mail.prepare();
   if (roles.has('webhooks')) await webhooks.start();

@@ -12,6 +12,7 @@ import { type Account, accountInWords } from '../domain/account.ts';
 import type { GuardOptions } from '../outbound/address-guard.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
+import { isLocalRequest } from '../runtime/local-request.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { openAttemptCounts } from './attempt-counts.ts';
 import type { ClientDocumentDeps } from './client-documents.ts';
@@ -20,6 +21,7 @@ import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
 import { openDocumentCopies } from './document-copies.ts';
 import { withOAuthErrors } from './oauth-errors.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
+import type { OfferedSignIns } from './pages.ts';
 import { createRequestRewriting } from './request-rewriting.ts';
 import type { Revocation } from './revocation.ts';
 import type { CurrentProvider, Limits } from './routes.ts';
@@ -43,6 +45,8 @@ export type AuthorizationServer = {
   readonly resetAttempts: SignInAttempts;
   /** Ends the user's sessions here, so that every browser asks for the password again. */
   endSessionsOf(userId: string): Promise<void>;
+  /** Offers sign-ins on the sign-in page of the console, to browsers on this machine if no other can reach the service. */
+  offerSignIns(signIns: OfferedSignIns): void;
 };
 
 const LIMITS: Limits = {
@@ -98,6 +102,9 @@ export async function createAuthorizationServer(deps: {
     for (const end of endWithSession) await end(cookie);
   };
 
+  let offered: OfferedSignIns | undefined;
+  const isLocal = deps.isLocal ?? false;
+
   let built: (CurrentProvider & { readonly keys: string }) | undefined;
   const copies = await openDocumentCopies({ documents, clock });
   const loadedProvider = loadOnce(() =>
@@ -142,7 +149,8 @@ export async function createAuthorizationServer(deps: {
         resources,
         users,
         limits,
-        isLocal: deps.isLocal ?? false,
+        isLocal,
+        offeredTo: (request) => (isLocal && isLocalRequest(request) ? offered : undefined),
         counts,
         attempts,
         rewrite,
@@ -171,6 +179,9 @@ export async function createAuthorizationServer(deps: {
     signInAttempts: attempts,
     resetAttempts: createSignInAttempts({ counts, limits, what: 'password reset' }),
     endSessionsOf: revocation.endSessionsOf,
+    offerSignIns(signIns) {
+      offered = signIns;
+    },
   };
 }
 

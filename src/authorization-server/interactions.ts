@@ -16,7 +16,7 @@ import type { SecretKey } from '../secrets/secret-key.ts';
 import { CONSOLE_CLIENT_ID } from './console-client.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
 import { COOKIE, oidcProvider } from './oidc-provider.ts';
-import { type App, appOf, consentPage, errorPage, signInPage } from './pages.ts';
+import { type App, appOf, consentPage, errorPage, type OfferedSignIns, signInPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { formTarget } from './redirect-uri.ts';
 import type { SignInAttempts } from './sign-in-attempts.ts';
@@ -33,6 +33,8 @@ export type PageDeps = {
   /** The display name of an account. */
   readonly accountName: (account: Account) => Promise<string>;
   readonly attempts: SignInAttempts;
+  /** The sign-ins to offer to a browser; undefined unless it is on this machine. */
+  readonly offeredTo: (request: FastifyRequest) => OfferedSignIns | undefined;
 };
 
 export type InteractionDeps = PageDeps & {
@@ -57,7 +59,8 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
     const interaction = await interactionOf(deps, request, reply);
     if (interaction === undefined) return send(reply, expired());
     const form = formOf(interaction);
-    if (interaction.prompt.name === 'login') return send(reply, await signIn(deps, interaction, form), interaction);
+    if (interaction.prompt.name === 'login')
+      return send(reply, await signIn(deps, interaction, form, request), interaction);
     return send(reply, await consent(deps, interaction, form), interaction);
   });
 
@@ -92,7 +95,7 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
     const refuse = async (status: number, problem: string) =>
       send(
         reply,
-        { ...(await signIn(deps, interaction, formOf(interaction), { problem, email })), status },
+        { ...(await signIn(deps, interaction, formOf(interaction), request, { problem, email })), status },
         interaction,
       );
     const wait = await deps.attempts.begin(email, request.ip);
@@ -133,7 +136,13 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
 type Form = { readonly action: string; readonly formToken: string };
 type Typed = { readonly problem?: string; readonly email?: string };
 
-async function signIn(deps: InteractionDeps, interaction: Interaction, form: Form, typed: Typed = {}): Promise<Answer> {
+async function signIn(
+  deps: InteractionDeps,
+  interaction: Interaction,
+  form: Form,
+  request: FastifyRequest,
+  typed: Typed = {},
+): Promise<Answer> {
   const { client_id: clientId, login_hint: hint } = interaction.params;
   const isConsole = clientId === CONSOLE_CLIENT_ID;
   const page = signInPage({
@@ -141,6 +150,7 @@ async function signIn(deps: InteractionDeps, interaction: Interaction, form: For
     formToken: form.formToken,
     app: isConsole ? undefined : await requestingApp(deps, interaction),
     isFirst: isConsole && !(await deps.users.exist()),
+    offered: isConsole ? deps.offeredTo(request) : undefined,
     ...defined({ problem: typed.problem, email: typed.email ?? (typeof hint === 'string' ? hint : undefined) }),
   });
   return { status: 200, page };

@@ -31,14 +31,25 @@ type FormPage = {
   readonly problem?: string;
 };
 
+/** Sign-ins that anyone on this machine may use, and the file that they and others are in. */
+export type OfferedSignIns = {
+  readonly file: string;
+  readonly accounts: readonly {
+    readonly name: string;
+    readonly email: string;
+    readonly password: string;
+  }[];
+};
+
 export type SignInPage = FormPage & {
   readonly email?: string;
   /** True while no user exists. */
   readonly isFirst: boolean;
+  readonly offered: OfferedSignIns | undefined;
 };
 
 /** The sign-in page. Its errors never reveal whether the e-mail or the password was wrong. */
-export const signInPage = ({ action, formToken, app, email = '', problem, isFirst }: SignInPage): string =>
+export const signInPage = ({ action, formToken, app, email = '', problem, isFirst, offered }: SignInPage): string =>
   page({
     title: 'Sign in',
     flash: problem === undefined ? [] : [{ kind: 'problem', text: problem }],
@@ -61,10 +72,24 @@ export const signInPage = ({ action, formToken, app, email = '', problem, isFirs
         <button class="button full" type="submit">Sign in</button>
       </form>
       <p class="small"><a href="${LINK_PATHS.forgottenPassword}">Forgot your password?</a></p>
+      ${offered && offeredSignIns(action, formToken, offered)}
       ${cancelForm(action, formToken, 'Cancel')}
       ${app && left(app)}
     </div>`,
   });
+
+/** A form for each, which works without JavaScript. */
+const offeredSignIns = (action: string, formToken: string, { file, accounts }: OfferedSignIns): Html =>
+  html`<div class="stack tight full"><h2>Demo data</h2>
+        <p>Try this service as a community or as a brand. All sign-ins and API keys are in <code>${file}</code>.</p>
+        ${accounts.map(
+          ({ name, email, password }) => html`<form method="post" action="${action}/sign-in">
+          <input type="hidden" name="form_token" value="${formToken}">
+          <input type="hidden" name="email" value="${email}">
+          <input type="hidden" name="password" value="${password}">
+          <button class="button quiet full" type="submit"><span>Continue as ${named(name)}</span></button>
+        </form>`,
+        )}</div>`;
 
 /** Shows the operator how to create the first account. */
 const howToBegin = html`<div class="stack tight"><h2>There is no account yet</h2>

@@ -41,4 +41,10 @@ export function writeDemoFile({ dataDir, publicUrl }: DemoLocation, data: Pick<D
   return demo;
 }
 
+/** A sign-in of a community and one of a brand, and the file that holds all. */
+export function demoSignIns({ communities: [community], brands: [brand] }: Demo, dataDir: string) {
+  const accounts = [community, brand].filter((account) => account !== undefined);
+  return { file: demoFile(dataDir), accounts: accounts.map(({ name, user }) => ({ name, ...user })) };
+}
+
 const demoFile = (dataDir: string): string => join(dataDir, 'demo.json');

@@ -50,12 +50,15 @@ export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> 
     return seeding === undefined ? isEmpty : !seeding.document.done;
   }
 
-  if (!(await isMissing())) return readDemoFile(deps);
+  /** The demo data of an earlier start. Without its record, the store holds other data, and a file may be of a former store. */
+  const earlier = async () => ((await seedings.get(KEY)) === undefined ? undefined : readDemoFile(deps));
+
+  if (!(await isMissing())) return earlier();
   const { heartbeats } = deps;
   const leases = await openLeases({ documents, heartbeats, clock, collection: 'demo-leases', durationMs: LEASE_MS });
   const lease = await leases.acquire(KEY, { pollMs: POLL_INTERVAL_MS });
   try {
-    if (!(await isMissing())) return readDemoFile(deps);
+    if (!(await isMissing())) return earlier();
     if (!(await deps.readable(READABLE_WITHIN_MS)))
       throw new Unavailable(
         `The demo data could not be created: the read models were not built within ${READABLE_WITHIN_MS / 1_000} s`,

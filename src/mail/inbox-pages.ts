@@ -1,9 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { momentInUtc } from '../html/formats.ts';
 import { type Html, html, named } from '../html/html.ts';
 import { icon, page, pageHeaders } from '../html/layout.ts';
 import { sendNotFoundPage } from '../html/not-found.ts';
-import { isLoopbackHost } from '../runtime/loopback.ts';
+import { isLocalRequest } from '../runtime/local-request.ts';
 import { INBOX_SIZE, type KeptMail, type MailInbox } from './inbox.ts';
 
 const PATH = '/mail';
@@ -14,12 +14,12 @@ const PATH = '/mail';
  */
 export function inboxPages(app: FastifyInstance, inbox: Pick<MailInbox, 'list' | 'get'>): void {
   app.get(PATH, async (request, reply) =>
-    isLocal(request) ? send(reply, listPage(await inbox.list())) : sendNotFoundPage(reply),
+    isLocalRequest(request) ? send(reply, listPage(await inbox.list())) : sendNotFoundPage(reply),
   );
 
   const withMail = (path: string, answer: (reply: FastifyReply, mail: KeptMail) => FastifyReply) =>
     app.get<{ Params: { id: string } }>(`${PATH}/:id${path}`, async (request, reply) => {
-      const mail = isLocal(request) ? await inbox.get(request.params.id) : undefined;
+      const mail = isLocalRequest(request) ? await inbox.get(request.params.id) : undefined;
       return mail === undefined ? sendNotFoundPage(reply) : answer(reply, mail);
     });
   withMail('', (reply, mail) => send(reply, mailPage(mail)));
@@ -29,20 +29,6 @@ export function inboxPages(app: FastifyInstance, inbox: Pick<MailInbox, 'list' |
       ? sendNotFoundPage(reply)
       : reply.headers({ ...PRIVATE, 'content-type': 'text/calendar; charset=utf-8' }).send(mail.calendar),
   );
-}
-
-/** Headers that proxies add, and browsers do not. */
-const OF_PROXY = [
-  /^(?:forwarded|via|true-client|cf|cdn|fastly|fly)(?:-|$)/,
-  /^x-(?:forwarded|original|real|client|cluster|remote|envoy|proxy|arr|amzn|azure|request|host|scheme|url)(?:-|$)/,
-];
-
-/** A proxy that adds no header sends HTTP/1.0 unless it is told otherwise (nginx), as no browser does. */
-function isLocal({ headers, raw }: FastifyRequest): boolean {
-  const host = `http://${headers.host ?? ''}`;
-  const isForwarded =
-    raw.httpVersion !== '1.1' || Object.keys(headers).some((name) => OF_PROXY.some((pattern) => pattern.test(name)));
-  return !isForwarded && URL.canParse(host) && isLoopbackHost(new URL(host).hostname);
 }
 
 const PRIVATE = { 'cache-control': 'no-store', 'cross-origin-resource-policy': 'same-origin' };
