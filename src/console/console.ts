@@ -32,6 +32,7 @@ import { type ConsoleRoutes, type Handler, isOfKind, type PageDeps, type Routes 
 import { Form } from './parts/typed-form.ts';
 import type { AccountOf } from './parts/visit.ts';
 import { createCookies } from './sessions/cookies.ts';
+import { createFirstSignIn } from './sessions/first-sign-in.ts';
 import { rejectForm, type SessionDeps, sendTooManyForms } from './sessions/rejected-form.ts';
 import { createSessionCheck, type SessionCheck, senderOf } from './sessions/session-check.ts';
 import { createSessions, type Sessions } from './sessions/sessions.ts';
@@ -103,7 +104,11 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     const links = createLinkRoutes(scope, publicUrl);
     scope.addHook('onClose', () => deps.passwordReset.settled());
     passwordRoutes(links, { reset: deps.passwordReset, attempts: deps.resetAttempts });
-    invitationRoutes(links, { ...deps, accountName: renderer.nameOf });
+    invitationRoutes(links, {
+      ...deps,
+      accountName: renderer.nameOf,
+      firstSignIn: createFirstSignIn({ ...session, endSession }),
+    });
     addressRoutes(links, { confirmation: deps.addressConfirmation });
     await scope.register(async (programs) => {
       ignoreMultipart(programs);

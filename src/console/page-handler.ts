@@ -26,7 +26,7 @@ import type { SessionDeps } from './sessions/rejected-form.ts';
 import { takeSavedForm } from './sessions/restored-form.ts';
 import type { SessionCheck } from './sessions/session-check.ts';
 import type { CurrentSession } from './sessions/sessions.ts';
-import { SESSION_COOKIE } from './sessions/sign-in.ts';
+import { startSession } from './sessions/sign-in.ts';
 import type { SubmitOnce } from './sessions/submitted-forms.ts';
 
 export type PageHandlerDeps = SessionDeps & {
@@ -105,10 +105,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
       return unavailablePage(error, request, reply);
     });
     if ('go' in answer) {
-      if (answer.startsSession) {
-        const id = await sessions.start(current.user.id, account, request.headers['user-agent']);
-        cookies.set(reply, SESSION_COOKIE, id);
-      }
+      if (answer.startsSession) await startSession(deps, request, reply, { userId: current.user.id, account });
       if (answer.flash !== undefined) cookies.setFlash(reply, answer.flash, sessions.ownerOf(visit.csrf));
       return reply.redirect(answer.go, 303);
     }

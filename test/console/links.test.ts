@@ -128,7 +128,7 @@ test('`venue user reset-link` prints a link that works once and confirms no addr
   expect(await core().users.get(user.id)).not.toHaveProperty('emailConfirmedAt');
 });
 
-test('a stranger is invited, sets a password, signs in, and is in the history without an address in the log', async () => {
+test('a stranger is invited, sets a password, is signed in, and is in the history without an address in the log', async () => {
   const manager = new Browser(running.url);
   await manager.signIn(running.demo.communities[0].user);
   const people = await manager.open('/console/people');
@@ -148,10 +148,12 @@ test('a stranger is invited, sets a password, signs in, and is in the history wi
   await stranger.open(url);
   expect(await core().users.byEmail(email)).toBeUndefined();
   const done = await stranger.send(page, '/invitation', { password: NEW_PASSWORD });
-  expect(done.text).toContain('You are a member');
+  expect(done.title).toContain('Requests');
+  expect(done.flash).toContain('You are a member');
+  expect((await stranger.open('/console/inbox')).flash).toBe('');
   expect((await stranger.open(url)).status).toBe(404);
-  expect((await stranger.signIn({ email, password: NEW_PASSWORD })).title).toContain('Requests');
   expect((await stranger.open('/console/people')).text).toContain(email);
+  expect((await new Browser(running.url).signIn({ email, password: NEW_PASSWORD })).title).toContain('Requests');
 
   const history = await manager.open('/console/history?topic=members');
   expect(history.text).toMatch(/Invitation inv_[\w-]+… was sent/);
@@ -159,6 +161,37 @@ test('a stranger is invited, sets a password, signs in, and is in the history wi
   const log = JSON.stringify(await Array.fromAsync(core().events.readAll()));
   expect(log).toContain('MemberInvited');
   expect(log).not.toContain('example.org');
+});
+
+test('who accepts an invitation gets a new session, which takes the place of the one in that browser', async () => {
+  const browser = new Browser(running.url);
+  await browser.signIn(running.demo.brands[0].user);
+  const before = browser.cookie('console') ?? '';
+  const email = 'shared-computer@example.org';
+  const wanted = { account: community(), role: 'Viewer', email } as const;
+  const { url } = core().invitations.mailed(accepted(await core().invitations.invite(wanted, undefined, BY_OPERATOR)));
+  const form = await browser.open(url);
+  const wrong = await browser.send(form, '/invitation', { password: 'short' });
+  expect([wrong.status, browser.cookie('console')]).toEqual([422, before]);
+  const foreign = await browser.request(form.form('/invitation').target, {
+    ...{ method: 'POST', body: form.form('/invitation', { password: NEW_PASSWORD }).body },
+    headers: { origin: 'https://evil.example' },
+  });
+  expect([foreign.status, browser.cookie('console')]).toEqual([403, before]);
+
+  const { target, body } = form.form('/invitation', { password: NEW_PASSWORD });
+  const joined = await browser.request(target, { method: 'POST', body });
+  const [cookie = ''] = joined.headers.getSetCookie().filter((line) => line.startsWith('console='));
+  expect(cookie).toMatch(/; HttpOnly; SameSite=Lax$/);
+  expect(browser.cookie('console')).not.toBe(before);
+  expect((await browser.open('/console/account')).text).toContain(email);
+
+  const former = new Browser(running.url);
+  former.setCookie('console', before);
+  expect((await former.open('/console/account')).title).toContain('Sign in');
+  // Nor is the former user still signed in at the authorization server, which would sign them in without a question.
+  browser.setCookie('console', 'none');
+  expect((await browser.open('/console/account')).title).toContain('Sign in');
 });
 
 test('a user accepts after signing in; another user, and a withdrawn invitation, are refused', async () => {
@@ -241,7 +274,7 @@ test('where no mail is sent, pages and the command line say so, and the operator
     expect(again).toEqual(first);
     const stranger = new Browser(silent.url);
     const done = await stranger.send(await stranger.open(first.url), '/invitation', { password: NEW_PASSWORD });
-    expect(done.text).toContain('You are a member');
+    expect(done.flash).toContain('You are a member');
     const known = await silent.service.core.users.byEmail('n@example.com');
     expect(known).not.toHaveProperty('emailConfirmedAt');
     const wrong = await inProcess('user', 'invite', ...options.slice(0, 4), '--role', 'owner');

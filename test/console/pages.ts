@@ -225,7 +225,6 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'address-done': 'address/done',
     invitation: links.stranger,
     'invitation-sign-in': links.member,
-    'invitation-done': 'invitation/done',
     inbox: '/mail',
     'inbox-mail': `/mail/${kept}`,
   };

@@ -1,33 +1,33 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Invitation, Invitations } from '../../auth/invitations.ts';
 import { LINK_PATHS } from '../../auth/links.ts';
-import type { Users } from '../../auth/users.ts';
+import type { User, Users } from '../../auth/users.ts';
+import type { Account } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
-import { type Html, html, named } from '../../html/html.ts';
+import { type Html, html, named, namedText } from '../../html/html.ts';
 import { traceOf } from '../../runtime/trace.ts';
 import { addressOf } from '../parts/links.ts';
 import { invitationText } from '../parts/role-texts.ts';
-import {
-  type LinkRoutes,
-  linkForm,
-  newPasswordFields,
-  sendCard,
-  sendDone,
-  sendEnded,
-  TO_CONSOLE,
-  TO_SIGN_IN,
-} from './link-page.ts';
+import { type LinkRoutes, linkForm, newPasswordFields, sendCard, sendEnded, TO_CONSOLE } from './link-page.ts';
 
 const { invitation: PATH } = LINK_PATHS;
-const DONE = `${PATH}/done`;
 
 type Deps = {
   readonly invitations: Invitations;
   readonly users: Pick<Users, 'byEmail'>;
   readonly accountName: (account: Invitation['account']) => Promise<string>;
+  /** Signs a new user in, and shows a text on the first page. */
+  readonly firstSignIn: (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    of: { readonly user: User; readonly account: Account; readonly text: string },
+  ) => Promise<FastifyReply>;
 };
 
 /** What the link of an invitation opens: a form for a password, or for a person who has a sign-in, the way there. */
-export function invitationRoutes({ get, post }: LinkRoutes, { invitations, users, accountName }: Deps): void {
+export function invitationRoutes({ get, post }: LinkRoutes, deps: Deps): void {
+  const { invitations, users, accountName } = deps;
+
   get(PATH, async (query, _request, reply) => {
     const token = query.text('link');
     const link = await invitations.check(token);
@@ -46,24 +46,20 @@ export function invitationRoutes({ get, post }: LinkRoutes, { invitations, users
     const link = await invitations.check(token);
     if (link === undefined) return sendEnded(reply, TO_CONSOLE);
     const { invitation } = link;
+    const { account } = invitation;
+    const name = await accountName(account);
     const context = { correlationId: request.id, ...traceOf(request) };
     const user = await invitations.acceptAsNew(link, form.password(), context);
-    if (!isRefusal(user)) {
-      request.sender = { account: invitation.account, credential: { kind: 'user', id: user.id } };
-      return reply.redirect(DONE, 303);
-    }
+    if (!isRefusal(user))
+      return deps.firstSignIn(request, reply, { user, account, text: `You are a member of ${namedText(name)}.` });
     if (user.refused === 'ResourceNotFound') return sendEnded(reply, TO_CONSOLE);
     return sendCard(reply, {
       title: 'You are invited',
-      lead: invitationText(await accountName(invitation.account), invitation),
+      lead: invitationText(name, invitation),
       problem: user.details,
       main: newUserForm(token, invitation),
     });
   });
-
-  get(DONE, async (_form, _request, reply) =>
-    sendDone(reply, 'You are a member', 'Sign in with your address and the password that you have set.', TO_SIGN_IN),
-  );
 }
 
 const signInFirst = (token: string, { email }: Invitation): Html =>

@@ -171,7 +171,7 @@ export async function createSessions(deps: {
     ownerOf,
 
     /** The results of `ownerOf` for each of the user's accounts. */
-    ownersOf: ({ user }: CurrentSession): readonly string[] =>
+    ownersOf: ({ user }: Pick<CurrentSession, 'user'>): readonly string[] =>
       user.memberships.map(({ account }) => ownerOf(formTokens.create('any', ownerIn(account, user.id)))),
   };
 }

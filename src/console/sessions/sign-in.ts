@@ -5,6 +5,7 @@ import type { Users } from '../../auth/users.ts';
 import type { AttemptCounts } from '../../authorization-server/attempt-counts.ts';
 import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../../authorization-server/console-client.ts';
 import { PATHS } from '../../authorization-server/paths.ts';
+import type { Account } from '../../domain/account.ts';
 import { problemPage, sendPage } from '../../html/layout.ts';
 import { loadOnce } from '../../runtime/load-once.ts';
 import type { SessionDeps } from './rejected-form.ts';
@@ -81,11 +82,9 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
       const account = user?.memberships[0]?.account;
       if (user === undefined || account === undefined) return refuse(reply, to, NOT_VERIFIED);
 
-      const previous = cookies.get(request, SESSION_COOKIE);
+      const previous = await sessions.current(cookies.get(request, SESSION_COOKIE));
       // Another tab has signed the same user in. A new session would make the forms that are open there invalid.
-      if ((await sessions.current(previous))?.user.id === user.id) return reply.redirect(to, 303);
-      if (previous !== undefined) await sessions.end(previous);
-      cookies.set(reply, SESSION_COOKIE, await sessions.start(user.id, account, request.headers['user-agent']));
+      if (previous?.user.id !== user.id) await startSession(deps, request, reply, { userId: user.id, account });
       return reply.redirect(to, 303);
     },
   );
@@ -120,6 +119,18 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
       return undefined;
     }
   }
+}
+
+/** Starts a session in the browser of a request, in place of the one that is there. */
+export async function startSession(
+  { cookies, sessions }: Pick<SessionDeps, 'cookies' | 'sessions'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { userId, account }: { readonly userId: string; readonly account: Account },
+): Promise<void> {
+  const previous = cookies.get(request, SESSION_COOKIE);
+  if (previous !== undefined) await sessions.end(previous);
+  cookies.set(reply, SESSION_COOKIE, await sessions.start(userId, account, request.headers['user-agent']));
 }
 
 /**
