@@ -32,7 +32,7 @@ export function timeline(
       index,
     ) => html`<li class="${statusClass(step.to)}${then !== undefined && index >= then.steps.length && ' later'}"
 data-state="${step.to === 'Cancelled' ? wordOf(step) : step.to}" data-at="${toInput(step.event.metadata.at, zone)}">
-<p><strong>${wordOf(step)}</strong> ${stepDetails(step.event)}</p>
+<p><strong>${wordOf(step)}</strong>${stepDetails(step.event)}</p>
 <p class="muted small"><time datetime="${step.event.metadata.at}">${momentIn(zone, step.event.metadata.at)}</time>,
 by ${actorText(step.by)}</p></li>`,
   )}</ol>
@@ -60,16 +60,16 @@ function stateThen({ steps, booking }: BookingHistory, zone: string): Html {
 /** `Requested`, `Approved`, `Declined` */
 const wordOf = (step: NamedStep): string => capitalised(verbOf(step));
 
-/** The details of a step. */
+/** The details of a step, which follow its word. */
 function stepDetails(event: HistoryStep['event']): Html | undefined {
   switch (event.type) {
     case 'BookingRequested':
-      return html`for ${amount(event.data.totalPrice, event.data.currency)}`;
+      return html` for ${amount(event.data.totalPrice, event.data.currency)}`;
     case 'BookingApproved':
-      return html`and charged ${amount(event.data.charge, event.data.currency)}`;
+      return html` and charged ${amount(event.data.charge, event.data.currency)}`;
     case 'BookingCancelled':
       return html`${
-        event.data.refund > 0 && html`and refunded ${amount(event.data.refund, event.data.currency)}`
+        event.data.refund > 0 && html` and refunded ${amount(event.data.refund, event.data.currency)}`
       }${event.data.reason && html`: ${named(event.data.reason)}`}`;
     case 'BookingCompleted':
       return undefined;
