@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { brandId, cents, communityId, spaceId } from '../../src/domain/ids.ts';
+import { brandId, cents, communityId, type SpaceId, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
 import { lacks } from '../lacks.ts';
@@ -32,13 +32,14 @@ describe.skipIf(lacks(CHROMIUM))('tables in Chromium', { timeout: 120_000 }, () 
   let browser: Browser;
   let signedIn: ReturnType<typeof signInOnce>;
   let id: number;
+  let space: SpaceId;
 
   beforeAll(async () => {
     [running, browser] = await Promise.all([startDemo(), launchChromium()]);
     signedIn = signInOnce(running.url);
     const { catalogue, bookings } = running.service.core.commands;
     const terms = { windowStart: 9, windowEnd: 22, durationHours: 1, eventFee: cents(15_000_00), answerHours: 72 };
-    const space = accepted(
+    space = accepted(
       await catalogue.addSpace({ ...terms, name: 'W'.repeat(200), communityId: communityId(1) }, CONTEXT),
     );
     const brand = accepted(
@@ -93,6 +94,40 @@ describe.skipIf(lacks(CHROMIUM))('tables in Chromium', { timeout: 120_000 }, () 
     await page.locator('tbody a').first().focus();
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/console/bookings/${id}`);
+  });
+
+  /** The texts of a table that extend beyond their row. Runs in the page. */
+  const BEYOND = `[...document.querySelectorAll('.table tbody tr')].flatMap((row) => {
+    const { left, right } = row.getBoundingClientRect();
+    const texts = [...row.querySelectorAll('bdi')].filter((text) => {
+      const at = text.getBoundingClientRect();
+      return at.left < left || at.right > right + 1;
+    });
+    return texts.map((text) => text.textContent);
+  })`;
+
+  test('no title, name or reason of closed times and of an import is cut off, however long its words are', async () => {
+    const { closures } = running.service.core.commands;
+    const title = 'M'.repeat(200);
+    const days = { from: inDays(90), to: inDays(90), start: 0, until: 24 };
+    accepted(
+      await closures.add({ communityId: communityId(1), spaceIds: [space], kind: 'Closure', ...days, title }, CONTEXT),
+    );
+    const page = await opened(390, 'calendar/closures/import');
+    const csv = `date,start,end,space\n2036-01-11,18,20,${'M'.repeat(200)}\n`;
+    const file = { name: 'events.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) };
+    for (const table of ['import', 'closures']) {
+      if (table === 'import') {
+        await page.setInputFiles('input[type=file]', file);
+        await page.getByRole('button', { name: 'Check the file' }).click();
+        await page.getByText('1 line cannot be taken').waitFor();
+      } else await page.goto('/console/calendar/closures');
+      for (const width of [320, 390, 1024, 1440]) {
+        await page.setViewportSize({ width, height: 900 });
+        expect(await page.locator('tbody bdi').count()).toBeGreaterThan(0);
+        expect(await page.evaluate(BEYOND), `${table}, ${width} px`).toEqual([]);
+      }
+    }
   });
 
   test('the review summary shows each count beside its stars, on a phone too', async () => {

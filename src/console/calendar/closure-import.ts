@@ -101,7 +101,7 @@ function resultOf({ lines, addedBefore, skipped }: Imported, summary: string): H
       skipped.slice(0, MOST_LISTED),
       [
         { label: 'Line', isHeader: true, cell: ({ line }) => String(line) },
-        { label: 'Reason', cell: ({ reason }) => named(reason) },
+        { label: 'Reason', classes: 'long', cell: ({ reason }) => named(reason) },
       ],
     )}${more > 0 && html`<p>And ${more.toLocaleString('en')} more.</p>`}`
   }</section>`;

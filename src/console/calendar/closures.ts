@@ -217,13 +217,14 @@ const closureTable = (list: readonly ReadableClosure[], names: Names): Html =>
   dataTable('Closed times and own events', list, [
     {
       label: 'Title',
+      classes: 'long',
       isHeader: true,
       cell: (one) => html`<a class="whole" href="${CLOSURES}/${one.closureId}">${named(titleOf(one))}</a>`,
     },
-    { label: 'Kind', cell: ({ kind }) => capitalised(WORD[kind]) },
+    { label: 'Kind', classes: 'nowrap', cell: ({ kind }) => capitalised(WORD[kind]) },
     { label: 'Days', cell: datesText },
-    { label: 'Hours', cell: hoursText },
-    { label: 'Spaces', cell: ({ spaceIds }) => spacesText(spaceIds, names) },
+    { label: 'Hours', classes: 'nowrap', cell: hoursText },
+    { label: 'Spaces', classes: 'long', cell: ({ spaceIds }) => spacesText(spaceIds, names) },
     { label: 'State', cell: stateText },
   ]);
 
