@@ -58,7 +58,7 @@ function entryOf(_: AccountHistoryDocument | undefined, event: Recorded<Changing
 /** An index of the changes of each account, so that a page of its history needs no search of the log. */
 export const accountHistory = projection<AccountHistoryDocument, Changing>({
   name: 'accountHistory',
-  version: 6,
+  version: 7,
   indexes: [
     { fields: ['account', 'position'] },
     { fields: ['account', 'topic', 'position'] },
@@ -76,6 +76,7 @@ export const accountHistory = projection<AccountHistoryDocument, Changing>({
     SpecialHoursSet: entryOf,
     SpecialHoursRemoved: entryOf,
     ClosureAdded: entryOf,
+    ClosureDateLeftOut: entryOf,
     ClosureEnded: entryOf,
     ApiKeyIssued: entryOf,
     ApiKeyRevoked: entryOf,

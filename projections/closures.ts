@@ -1,6 +1,6 @@
 import { type SpaceDate, spaceDatesOf } from '../src/domain/closure.ts';
-import type { ClosureAdded, ClosureEnded, TimeClosed, TimeReopened } from '../src/domain/events.ts';
-import type { Timestamp } from '../src/domain/ids.ts';
+import type { ClosureAdded, ClosureEvent, TimeClosed, TimeReopened } from '../src/domain/events.ts';
+import type { PlainDate, Timestamp } from '../src/domain/ids.ts';
 import type { Opened } from '../src/domain/personal-text.ts';
 import { projection } from './projection.ts';
 
@@ -10,12 +10,17 @@ export type ClosureDocument = ClosureAdded['data'] & {
   readonly days: number;
   /** How many of them it has closed; they may be open again. */
   readonly closedDays: number;
-  /** Own events: days on which the hours were not free. */
+  /** Days on which the hours of an own event were not free, and those of dates that were left out. */
   readonly leftOut: readonly SpaceDate[];
+  /** Dates that are to be left out on all spaces. */
+  readonly datesLeftOut: readonly PlainDate[];
   /** How many days it does not close, and never will: those left out, and all others once it has ended. */
   readonly openedDays: number;
   readonly endedAt?: Timestamp;
-  /** `Working` until each of its days has been closed or left out, and again from its end until each is open. */
+  /**
+   * `Working` until each of its days has been closed or left out, again until a date is left out on all spaces, and from its end until each day
+   * is open. One that has no day left is to be ended.
+   */
   readonly state: 'Working' | 'Done';
 };
 
@@ -23,9 +28,9 @@ export type ClosureDocument = ClosureAdded['data'] & {
 export type ReadableClosure = Opened<ClosureDocument>;
 
 /** Closed times and own events, with how far they have been carried out. */
-export const closures = projection<ClosureDocument, ClosureAdded | ClosureEnded | TimeClosed | TimeReopened>({
+export const closures = projection<ClosureDocument, ClosureEvent | TimeClosed | TimeReopened>({
   name: 'closures',
-  version: 2,
+  version: 3,
   indexes: [
     { fields: ['communityId', 'to', 'closureId'], holds: ['from'] },
     { fields: ['addedAt'], where: { state: 'Working' } },
@@ -34,9 +39,12 @@ export const closures = projection<ClosureDocument, ClosureAdded | ClosureEnded 
   on: {
     ClosureAdded: (_, { data, metadata }) => ({
       ...data,
-      ...{ addedAt: metadata.at, days: spaceDatesOf(data).length, closedDays: 0, leftOut: [], openedDays: 0 },
+      ...{ addedAt: metadata.at, days: spaceDatesOf(data).length, closedDays: 0, openedDays: 0 },
+      ...{ leftOut: [], datesLeftOut: [] },
       state: 'Working',
     }),
+    ClosureDateLeftOut: (closure, { data }) =>
+      closure && withState({ ...closure, datesLeftOut: [...closure.datesLeftOut, data.date] }),
     ClosureEnded: (closure, { metadata }) => closure && withState({ ...closure, endedAt: metadata.at }),
     TimeClosed: (closure) => closure && withState({ ...closure, closedDays: closure.closedDays + 1 }),
     TimeReopened(closure, { data: { spaceId, date } }) {
@@ -48,7 +56,12 @@ export const closures = projection<ClosureDocument, ClosureAdded | ClosureEnded 
 });
 
 function withState(closure: ClosureDocument): ClosureDocument {
-  const { days, closedDays, openedDays, endedAt } = closure;
-  const done = endedAt === undefined ? closedDays + openedDays : openedDays;
-  return { ...closure, state: done < days ? 'Working' : 'Done' };
+  return { ...closure, state: isDone(closure) ? 'Done' : 'Working' };
+}
+
+function isDone({ days, closedDays, openedDays, endedAt, spaceIds, leftOut, datesLeftOut }: ClosureDocument): boolean {
+  if (endedAt !== undefined) return openedDays >= days;
+  if (closedDays + openedDays < days || openedDays === days) return false;
+  const opened = leftOut.filter(({ date }) => datesLeftOut.includes(date));
+  return opened.length === datesLeftOut.length * spaceIds.length;
 }

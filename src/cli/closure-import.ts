@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
-import type { Progress } from '../commands/closures.ts';
+import type { Progress } from '../commands/closure-days.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { communityId } from '../domain/ids.ts';
 import { MAX_SPACE_DAYS } from '../domain/limits.ts';

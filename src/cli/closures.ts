@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { Progress } from '../commands/closures.ts';
+import type { Progress } from '../commands/closure-days.ts';
 import { toOperatorClosure } from '../contract/closure.ts';
 import { localDate } from '../domain/calendar.ts';
 import { noClosure } from '../domain/closure.ts';

@@ -14,7 +14,8 @@ import { FORMULA } from '../runtime/csv.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { nextSlice, yieldEvery } from '../runtime/slices.ts';
 import { spacesOf } from './catalogue.ts';
-import type { ClosureCommand, ClosureCommands, Progress } from './closures.ts';
+import type { Progress } from './closure-days.ts';
+import type { ClosureCommand, ClosureCommands } from './closures.ts';
 import type { CommandContext } from './command-handler.ts';
 
 const COLUMNS = ['date', 'start', 'end', 'space', 'title'] as const;

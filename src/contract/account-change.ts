@@ -99,6 +99,8 @@ function fieldsOf(event: Readable<Recorded>): Fields {
         title,
       };
     }
+    case 'ClosureDateLeftOut':
+      return { date: event.data.date, status: 'left out' };
     case 'ClosureEnded':
       return { status: 'ended' };
     case 'ApiKeyIssued': {

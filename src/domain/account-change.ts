@@ -93,6 +93,7 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
       return ofSpaces(communityOf(event.data), { kind: 'space', id: String(spaceId) });
     }
     case 'ClosureAdded':
+    case 'ClosureDateLeftOut':
     case 'ClosureEnded': {
       const { closureId } = event.data;
       return ofSpaces(communityOf(event.data), { kind: 'closure', id: closureId });

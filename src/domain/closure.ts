@@ -1,17 +1,23 @@
 import { datesBetween, daysIn, isPlainDate, isYearsLater, WEEKDAYS, type Weekday, weekdayOf } from './calendar.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
-import type { ClosureAdded, ClosureEnded, ClosureEvent, ClosureKind } from './events.ts';
+import type { ClosureAdded, ClosureDateLeftOut, ClosureEnded, ClosureEvent, ClosureKind } from './events.ts';
 import type { ClosureId, CommunityId, PlainDate, SpaceId } from './ids.ts';
 import { CLOSURE_TITLE, MAX_SPACE_DAYS, MAX_YEARS_AHEAD, wrongText } from './limits.ts';
 
 /** A closed time or an own event of a community, as it was asked for. */
-export type Closure = ClosureAdded['data'] & { readonly hasEnded: boolean };
+export type Closure = ClosureAdded['data'] & {
+  readonly hasEnded: boolean;
+  /** The dates that were left out by hand. */
+  readonly datesLeftOut: readonly PlainDate[];
+};
 
 export function evolveClosure(closure: Closure | undefined, event: ClosureEvent): Closure | undefined {
   switch (event.type) {
     case 'ClosureAdded':
-      return { ...event.data, hasEnded: false };
+      return { ...event.data, hasEnded: false, datesLeftOut: [] };
+    case 'ClosureDateLeftOut':
+      return closure && { ...closure, datesLeftOut: [...closure.datesLeftOut, event.data.date] };
     case 'ClosureEnded':
       return closure && { ...closure, hasEnded: true };
     default:
@@ -117,8 +123,25 @@ export function endClosure(
   return [{ type: 'ClosureEnded', data: { closureId: closure.closureId, communityId } }];
 }
 
-/** Why a date cannot be left out of a closure. */
-export function wrongDateToLeaveOut(closure: Closure, date: PlainDate, today: PlainDate): Refusal | undefined {
+/** Leaves a date out for good. No event if it is left out already, or if the closure has ended. */
+export function leaveOutDate(
+  closure: Closure | undefined,
+  {
+    closureId,
+    communityId,
+    date,
+  }: Pick<Closure, 'communityId'> & { readonly closureId: string; readonly date: PlainDate },
+  today: PlainDate,
+): Decision<ClosureDateLeftOut> {
+  if (closure === undefined || closure.communityId !== communityId) return noClosure(closureId);
+  if (closure.hasEnded) return [];
+  const wrong = wrongDate(closure, date, today);
+  if (wrong !== undefined) return wrong;
+  if (closure.datesLeftOut.includes(date)) return [];
+  return [{ type: 'ClosureDateLeftOut', data: { closureId: closure.closureId, communityId, date } }];
+}
+
+function wrongDate(closure: Closure, date: PlainDate, today: PlainDate): Refusal | undefined {
   if (date < today) return refuse('ValidationError', `date must be today (${today}) or later, got ${date}.`);
   if (datesOf(closure).includes(date)) return undefined;
   return refuse('ValidationError', `date must be one of its dates, got ${date}.`);

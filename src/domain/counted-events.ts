@@ -21,6 +21,7 @@ const IS_COUNTED: { readonly [T in EventType]: boolean } = {
   TimeClosed: true,
   TimeReopened: false,
   ClosureAdded: true,
+  ClosureDateLeftOut: false,
   ClosureEnded: false,
   ReviewPosted: true,
   ApiKeyIssued: true,

@@ -221,7 +221,12 @@ export type ClosureAdded = Event<
   }
 >;
 export type ClosureEnded = Event<'ClosureEnded', { readonly closureId: ClosureId; readonly communityId: CommunityId }>;
-export type ClosureEvent = ClosureAdded | ClosureEnded;
+/** A community leaves out a date, on all spaces and for good. Each of them then gets a `TimeReopened`. */
+export type ClosureDateLeftOut = Event<
+  'ClosureDateLeftOut',
+  { readonly closureId: ClosureId; readonly communityId: CommunityId; readonly date: PlainDate }
+>;
+export type ClosureEvent = ClosureAdded | ClosureDateLeftOut | ClosureEnded;
 
 export type ReviewPosted = Event<
   'ReviewPosted',
@@ -449,6 +454,7 @@ export const EVENT_TYPES: { readonly [T in EventType]: true } = {
   TimeClosed: true,
   TimeReopened: true,
   ClosureAdded: true,
+  ClosureDateLeftOut: true,
   ClosureEnded: true,
   ReviewPosted: true,
   ApiKeyIssued: true,

@@ -196,6 +196,7 @@ const VERBS: { readonly [T in EventType]?: string } = {
   SpecialHoursSet: 'got special hours',
   SpecialHoursRemoved: 'has its usual hours again',
   ClosureAdded: 'was added',
+  ClosureDateLeftOut: 'has one date less',
   ClosureEnded: 'was ended',
   ApiKeyIssued: 'was created',
   ApiKeyRevoked: 'was revoked',

@@ -1,0 +1,131 @@
+import { closures } from '../../projections/closures.ts';
+import { spaces } from '../../projections/spaces.ts';
+import { wallDay } from '../domain/calendar.ts';
+import { closeOrLeaveOut, notFree, type Obstacle, obstacleTo, reopenTime } from '../domain/closed-time.ts';
+import { type Closure, type SpaceDate, spaceDatesOf } from '../domain/closure.ts';
+import { isRefusal } from '../domain/decision.ts';
+import type { ClosureAdded, TimeClosed } from '../domain/events.ts';
+import { bookedTime, closedTime, overlaps } from '../domain/held-times.ts';
+import type { BookingId, SpaceId } from '../domain/ids.ts';
+import type { Space } from '../domain/space.ts';
+import type { SpaceDay } from '../domain/space-day.ts';
+import { streamOf } from '../domain/streams.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import { faultPoint } from '../runtime/fault-point.ts';
+import { inPages } from '../runtime/in-pages.ts';
+import { spaceDay } from './aggregates.ts';
+import type { CommandContext, CommandHandler } from './command-handler.ts';
+
+/** Days that are changed at once. Between them, other commands have their turn. */
+const DAYS_AT_ONCE = 16;
+
+export type Progress = (progress: { readonly done: number; readonly total: number }) => void;
+
+/** What became of a day that was to be closed. */
+type DayOutcome = SpaceDate & {
+  readonly isClosed: boolean;
+  /** The bookings inside the hours. They stay. */
+  readonly bookings: readonly BookingId[];
+  /** Why it is not closed. */
+  readonly reason: string;
+};
+
+/** Carries out closed times and own events on their days, one event for each. */
+export function createClosureDays(deps: {
+  readonly handler: CommandHandler;
+  readonly readModels: ReadModels;
+  readonly personalData: Pick<PersonalData, 'openClosures'>;
+}) {
+  const { handler, readModels, personalData } = deps;
+
+  /** Why a day is left out, with the title of what holds its hours. */
+  async function reasonOf(data: TimeClosed['data'], obstacle: Obstacle | undefined, of: Space): Promise<string> {
+    if (obstacle === undefined) return 'The hours were not free.';
+    const other =
+      typeof obstacle === 'object' && 'closed' in obstacle
+        ? (await readModels.collection(closures).get(obstacle.closed.closureId))?.document
+        : undefined;
+    const [opened] = await personalData.openClosures(other === undefined ? [] : [other]);
+    return notFree(data, obstacle, of, opened?.title).details;
+  }
+
+  /** Finds the spaces with these ids. */
+  async function spacesWith(ids: readonly SpaceId[]): Promise<(id: SpaceId) => Space> {
+    const stored = await readModels.collection(spaces).getMany(ids.map(String));
+    const byId = new Map(stored.map(({ document }) => [document.spaceId, document]));
+    return (id) => {
+      const space = byId.get(id);
+      if (space === undefined) throw new Error(`Space ${id} has a closed time and is not in the read model`);
+      return space;
+    };
+  }
+
+  /** Runs `change` on each of these days. @returns the results, in the order of the days */
+  async function onEachDay<R>(
+    days: readonly SpaceDate[],
+    change: (day: SpaceDate) => Promise<R>,
+    progress?: Progress,
+  ): Promise<R[]> {
+    const results: R[] = [];
+    for await (const page of inPages(days, DAYS_AT_ONCE)) {
+      for (const result of await Promise.all(page.map(change))) results.push(result);
+      faultPoint('some days of a closure are done, others not');
+      progress?.({ done: results.length, total: days.length });
+    }
+    return results;
+  }
+
+  async function closeDay(of: Closure, day: SpaceDate, space: Space, context: CommandContext): Promise<DayOutcome> {
+    const data = timeClosedOn(of, day);
+    const stream = streamOf.spaceDay(day.spaceId, day.date);
+    let obstacle: Obstacle | undefined;
+    const decide = (state: SpaceDay) => {
+      obstacle = obstacleTo(data, state, space);
+      return closeOrLeaveOut(state, data, space);
+    };
+    const outcome = await handler.execute(stream, spaceDay, context, decide, { isCounted: true });
+    // Left out before, or ended meanwhile.
+    if (isRefusal(outcome) || !outcome.state.closed.has(of.closureId))
+      return { ...day, isClosed: false, bookings: [], reason: await reasonOf(data, obstacle, space) };
+    const wall = wallDay(day.date, space.timeZone);
+    const bookings = Array.from(outcome.state.open.values(), ({ request }) => request).filter((request) =>
+      overlaps(bookedTime(wall, request), closedTime(wall, data)),
+    );
+    return { ...day, isClosed: true, reason: '', bookings: bookings.map(({ bookingId }) => bookingId) };
+  }
+
+  const openDay = ({ closureId, communityId }: Closure, day: SpaceDate, context: CommandContext) =>
+    handler.execute(streamOf.spaceDay(day.spaceId, day.date), spaceDay, context, (state) =>
+      reopenTime(state, { ...day, closureId, communityId }),
+    );
+
+  return {
+    reasonOf,
+    spacesWith,
+
+    /** Closes its days, except those of dates that were left out. */
+    async close(of: Closure, context: CommandContext, progress?: Progress): Promise<readonly DayOutcome[]> {
+      const spaceOf = await spacesWith(of.spaceIds);
+      return onEachDay(
+        spaceDatesOf(of),
+        async (day) => {
+          if (!of.datesLeftOut.includes(day.date)) return closeDay(of, day, spaceOf(day.spaceId), context);
+          await openDay(of, day, context);
+          return { ...day, isClosed: false, bookings: [], reason: 'The date was left out.' };
+        },
+        progress,
+      );
+    },
+
+    /** Opens some of its days for good. */
+    open: (of: Closure, days: readonly SpaceDate[], context: CommandContext, progress?: Progress) =>
+      onEachDay(days, (day) => openDay(of, day, context), progress),
+  };
+}
+
+/** The event of a day. The title is in the intention alone. */
+export const timeClosedOn = (
+  { closureId, communityId, kind, start, until }: Omit<ClosureAdded['data'], 'title'>,
+  day: SpaceDate,
+): TimeClosed['data'] => ({ ...day, closureId, communityId, kind, start, until });
