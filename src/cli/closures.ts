@@ -3,12 +3,13 @@ import type { Progress } from '../commands/closure-days.ts';
 import { toOperatorClosure } from '../contract/closure.ts';
 import { localDate } from '../domain/calendar.ts';
 import { noClosure } from '../domain/closure.ts';
-import { refuse } from '../domain/decision.ts';
+import { isRefusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { MAX_SPACE_DAYS } from '../domain/limits.ts';
+import { picked } from '../domain/picked.ts';
 import { date, hours, weekdays, wholeNumber } from './arguments.ts';
 import { importCommand } from './closure-import.ts';
-import { type Invoked, operate } from './operation.ts';
+import { type Invoked, type OperatorCore, operate } from './operation.ts';
 import { withProgressBar } from './progress.ts';
 import { answer, checkRange, subcommand } from './subcommand.ts';
 
@@ -17,6 +18,9 @@ const COLUMNS = ['id', 'kind', 'from', 'to', 'weekdays', 'hours', 'spaceIds', 't
 const ADD_NOTES = `Bookings that are there stay, and are listed. An own event is entered on free hours only: days on which they are not free are
 left out, and listed. At most ${MAX_SPACE_DAYS.toLocaleString('en')} days of spaces at once.`;
 
+const LEAVE_OUT_NOTES = `The hours of this date can be booked again, and it cannot be taken back. Without its last date, the closed time or own event has
+ended.`;
+
 /** Fewer days are closed before a bar could be read. */
 const SHOWN_FROM_DAYS = 100;
 
@@ -24,6 +28,7 @@ export function closureCommands(venue: Command): void {
   const closure = venue.command('closure').description('manage closed times, and own events of communities');
   addCommand(closure);
   listCommand(closure);
+  leaveOutCommand(closure);
   endCommand(closure);
   importCommand(closure);
 }
@@ -87,14 +92,35 @@ function endCommand(closure: Command): void {
   subcommand(closure, 'end', description, 'closure end 019ae2c4-5a3f-7c1e-8d07-2f8e6f0c9b11')
     .argument('<id>', 'id of the closed time or own event')
     .action((id, _, command) =>
-      operate(command, async ({ commands, queries }, context) => {
-        const stored = await queries.operator.closure(id);
-        if (stored === undefined) return noClosure(id);
-        const { closureId, communityId } = stored;
-        const work = (show: Progress) => commands.closures.end({ closureId, communityId }, context, show);
+      operate(command, async (core, context) => {
+        const named = await closureWith(core, id);
+        if (isRefusal(named)) return named;
+        const work = (show: Progress) => core.commands.closures.end(named, context, show);
         return answer(await withBar(command, work), (ended) => ({ json: ended }));
       }),
     );
+}
+
+function leaveOutCommand(closure: Command): void {
+  const description = 'leave out one date of a closed time or an own event, on all of its spaces';
+  const example = 'closure leave-out 019ae2c4-5a3f-7c1e-8d07-2f8e6f0c9b11 --date 2027-01-04';
+  subcommand(closure, 'leave-out', description, example, LEAVE_OUT_NOTES)
+    .argument('<id>', 'id of the closed time or own event')
+    .requiredOption('--date <date>', 'one of its dates', date)
+    .action((id, { date: leftOut }, command) =>
+      operate(command, async (core, context) => {
+        const named = await closureWith(core, id);
+        if (isRefusal(named)) return named;
+        const outcome = await core.commands.closures.leaveOut({ ...named, date: leftOut }, context);
+        return answer(outcome, (json) => ({ json }));
+      }),
+    );
+}
+
+/** The closed time with an id, and the community that it is of. */
+async function closureWith({ queries }: OperatorCore, id: string) {
+  const stored = await queries.operator.closure(id);
+  return stored === undefined ? noClosure(id) : picked(stored, ['closureId', 'communityId']);
 }
 
 const spaceIds = (text: string, before: readonly number[] = []): readonly number[] => [...before, wholeNumber(text)];

@@ -220,18 +220,19 @@ export function createClosureCommands(deps: {
       const { closureId, endedAt, state, leftOut, spaceIds } = stored;
       if (endedAt === undefined && state === 'Working') return STILL_WORKING;
       const today = localDate(clock(), owning.document.timeZone);
-      const current = await load(closureId);
-      const decided = leaveOutDate(current, { closureId, communityId: stored.communityId, date }, today);
-      if (isRefusal(decided)) return decided;
-      if (current === undefined || current.hasEnded) return { closureId, hasEnded: true };
+      const outcome = await handler.execute(streamOf.venue_closure(closureId), closure, context, (current) =>
+        leaveOutDate(current, { closureId, communityId: stored.communityId, date }, today),
+      );
+      if (isRefusal(outcome)) return outcome;
+      if (outcome.state === undefined || outcome.state.hasEnded) return { closureId, hasEnded: true };
       await days.open(
-        current,
+        outcome.state,
         spaceIds.map((spaceId) => ({ spaceId, date })),
         context,
       );
       const others = leftOut.filter((day) => day.date !== date);
       const hasEnded = others.length + spaceIds.length === stored.days;
-      const ended = hasEnded ? await endAll(current, context) : 0;
+      const ended = hasEnded ? await endAll(outcome.state, context) : 0;
       return isRefusal(ended) ? ended : { closureId, hasEnded };
     },
 
