@@ -77,7 +77,8 @@ export const accountHistory = projection<AccountHistoryDocument, Changing>({
     SpecialHoursRemoved: entryOf,
     ClosureAdded: entryOf,
     ClosureDateLeftOut: entryOf,
-    ClosureEnded: entryOf,
+    // The entry of the one that replaced it tells of the change.
+    ClosureEnded: (_, event) => (event.data.replacedBy === undefined ? entryOf(_, event) : undefined),
     ApiKeyIssued: entryOf,
     ApiKeyRevoked: entryOf,
     CalendarFeedAdded: entryOf,

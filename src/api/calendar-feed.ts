@@ -5,6 +5,7 @@ import type { FindFeed } from '../auth/calendar-feeds.ts';
 import { busyBooking, namedBooking, uidOf } from '../contract/calendar-event.ts';
 import { CALENDAR_END, type CalendarEvent, calendarBegin, eventText } from '../contract/icalendar.ts';
 import { accountKey } from '../domain/account.ts';
+import { calendarIdOn } from '../domain/closure.ts';
 import type { Feed, FeedEntry } from '../queries/calendar-feeds.ts';
 import type { Queries } from '../queries/queries.ts';
 import { registerCompression } from '../runtime/compression.ts';
@@ -110,11 +111,11 @@ function busy(entry: FeedEntry, { logId }: Pick<Deps, 'logId'>): CalendarEvent {
   if (entry.kind === 'Booking') return busyBooking(entry.booking, logId);
   const { start, end, closure, changedAt, date } = entry;
   return {
-    uid: uidOf(`closure-${closure.closureId}-${date}`, logId),
+    uid: uidOf(`closure-${calendarIdOn(closure, date)}-${date}`, logId),
     start,
     end,
     ...(closure.start === 0 && closure.until === 24 && { wholeDay: date }),
-    createdAt: closure.addedAt,
+    createdAt: closure.replaces?.firstAddedAt ?? closure.addedAt,
     changedAt,
     isTentative: false,
     summary: BUSY,

@@ -11,12 +11,15 @@ import { date, hours, weekdays, wholeNumber } from './arguments.ts';
 import { importCommand } from './closure-import.ts';
 import { type Invoked, type OperatorCore, operate } from './operation.ts';
 import { withProgressBar } from './progress.ts';
-import { answer, checkRange, subcommand } from './subcommand.ts';
+import { answer, checkRange, subcommand, wrongUsage } from './subcommand.ts';
 
 const COLUMNS = ['id', 'kind', 'from', 'to', 'weekdays', 'hours', 'spaceIds', 'title', 'closedDays', 'state'];
 
 const ADD_NOTES = `Bookings that are there stay, and are listed. An own event is entered on free hours only: days on which they are not free are
 left out, and listed. At most ${MAX_SPACE_DAYS.toLocaleString('en')} days of spaces at once.`;
+
+const CHANGE_NOTES = `Its days get a new id, which is printed. Bookings that are there stay, and are listed. An own event takes free hours only: days on which the
+new ones are not free are listed, and stay as they were, under the former id.`;
 
 const LEAVE_OUT_NOTES = `The hours of this date can be booked again, and it cannot be taken back. Without its last date, the closed time or own event has
 ended.`;
@@ -28,6 +31,7 @@ export function closureCommands(venue: Command): void {
   const closure = venue.command('closure').description('manage closed times, and own events of communities');
   addCommand(closure);
   listCommand(closure);
+  changeCommand(closure);
   leaveOutCommand(closure);
   endCommand(closure);
   importCommand(closure);
@@ -99,6 +103,35 @@ function endCommand(closure: Command): void {
         return answer(await withBar(command, work), (ended) => ({ json: ended }));
       }),
     );
+}
+
+function changeCommand(closure: Command): void {
+  const id = '019ae2c4-5a3f-7c1e-8d07-2f8e6f0c9b11';
+  subcommand(
+    closure,
+    'change',
+    'change the hours or the title of a closed time or an own event',
+    [`closure change ${id} --hours 18-21`, `closure change ${id} --date 2027-01-04 --hours 19-21 --title Concert`],
+    CHANGE_NOTES,
+  )
+    .argument('<id>', 'id of the closed time or own event')
+    .option('--date <date>', 'only this one of its dates; default: all from today on', date)
+    .option('--hours <hours>', 'new hours, such as 9-12; 0-24 for the whole day', hours)
+    .option('--title <text>', 'new title; empty for none')
+    .action((id, { hours, ...rest }, command) => {
+      if (hours === undefined && rest.title === undefined) throw wrongUsage('Name --hours or --title');
+      return operate(command, async (core, context) => {
+        const named = await closureWith(core, id);
+        if (isRefusal(named)) return named;
+        const wanted = {
+          ...named,
+          ...defined({ start: hours?.windowStart, until: hours?.windowEnd }),
+          ...defined(rest),
+        };
+        const work = (show: Progress) => core.commands.closures.change(wanted, context, show);
+        return answer(await withBar(command, work), (changed) => ({ json: changed }));
+      });
+    });
 }
 
 function leaveOutCommand(closure: Command): void {

@@ -78,11 +78,12 @@ export function createClosureDays(deps: {
 
   async function closeDay(of: Closure, day: SpaceDate, space: Space, context: CommandContext): Promise<DayOutcome> {
     const data = timeClosedOn(of, day);
+    const replaced = of.replaces?.closureId;
     const stream = streamOf.spaceDay(day.spaceId, day.date);
     let obstacle: Obstacle | undefined;
     const decide = (state: SpaceDay) => {
-      obstacle = obstacleTo(data, state, space);
-      return closeOrLeaveOut(state, data, space);
+      obstacle = obstacleTo(data, state, space, replaced);
+      return closeOrLeaveOut(state, data, space, replaced);
     };
     const outcome = await handler.execute(stream, spaceDay, context, decide, { isCounted: true });
     // Left out before, or ended meanwhile.

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { closures } from '../../projections/closures.ts';
+import { type ClosureDocument, closures } from '../../projections/closures.ts';
 import { communities } from '../../projections/communities.ts';
 import { spaces } from '../../projections/spaces.ts';
 import { localDate } from '../domain/calendar.ts';
@@ -24,6 +24,7 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { closure, spaceDay } from './aggregates.ts';
 import { spacesOf } from './catalogue.ts';
+import { type ClosureChange, intendedChange, notLeftOut } from './closure-change.ts';
 import { createClosureDays, type Progress, timeClosedOn } from './closure-days.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
 
@@ -52,6 +53,14 @@ export type ClosureCommand = Pick<
 
 const STILL_WORKING = refuse('ValidationError', 'Its days are still being closed or opened. Try again in a moment.');
 
+type Named = { readonly closureId: string; readonly communityId: number };
+
+const NOTHING_DONE = { days: 0, skipped: [], bookings: [] } as const;
+
+/** Whether it was left out on each of its days when it was added. */
+const wasNeverFree = ({ closedDays, leftOut, days }: ClosureDocument): boolean =>
+  closedDays === 0 && leftOut.length === days;
+
 export type ClosureCommands = {
   /**
    * Closes hours of spaces, or enters an own event: the intention first, then one event for each day of each space. A process that dies
@@ -68,10 +77,17 @@ export type ClosureCommands = {
   check(command: ClosureCommand): Promise<Refusal | 'there' | 'leftOut' | undefined>;
   /** Ends it on each of its days, also if it is still being made. Ending it again changes nothing. */
   end(
-    command: { readonly closureId: string; readonly communityId: number },
+    command: Named,
     context: CommandContext,
     progress?: Progress,
   ): Promise<{ readonly closureId: ClosureId; readonly days: number } | Refusal>;
+  /**
+   * Changes hours or title, on all dates from today on or on one: another closed time takes its days over, each in one append, and it ends without
+   * a day left. A day on which an own event cannot have the new hours is listed, and keeps it as it was.
+   *
+   * Refuses what {@link changeClosure} refuses, and `SlotUnavailable` if none of the days can change; it then is as it was.
+   */
+  change(command: Named & ClosureChange, context: CommandContext, progress?: Progress): Promise<Closing | Refusal>;
   /**
    * Leaves a date out for good, on all spaces: the hours can be booked again. Leaving out the last date ends it. Leaving a date out again
    * changes nothing.
@@ -79,7 +95,7 @@ export type ClosureCommands = {
    * Refuses `ValidationError` for a date that it does not have, or that is over, and while its days are still being closed.
    */
   leaveOut(
-    command: { readonly closureId: string; readonly communityId: number; readonly date: PlainDate },
+    command: Named & { readonly date: PlainDate },
     context: CommandContext,
   ): Promise<{ readonly closureId: ClosureId; readonly hasEnded: boolean } | Refusal>;
   /** Carries out what is left of an intention, or of its end. For the scheduler. */
@@ -89,11 +105,11 @@ export type ClosureCommands = {
 export function createClosureCommands(deps: {
   readonly handler: CommandHandler;
   readonly readModels: ReadModels;
-  readonly personalData: Pick<PersonalData, 'openClosures'>;
+  readonly personalData: Pick<PersonalData, 'openClosures' | 'sealText'>;
   readonly clock: Clock;
   readonly uses: Pick<DailyUses, 'take'>;
 }): ClosureCommands {
-  const { handler, readModels, clock, uses } = deps;
+  const { handler, readModels, personalData, clock, uses } = deps;
   const days = createClosureDays(deps);
 
   /** The spaces that a command names, or all. */
@@ -108,22 +124,24 @@ export function createClosureCommands(deps: {
 
   /** Counts the intention and the events of all days before the first one is appended: one refused halfway would stay unfinished. */
   async function countAll(
-    intended: readonly ClosureAdded[],
+    { data }: ClosureAdded,
     { actor: { account } }: CommandContext,
   ): Promise<Refusal | undefined> {
-    const closed = intended.flatMap(({ data }) => spaceDatesOf(data).map((day) => timeClosedOn(data, day)));
+    const closed = spaceDatesOf(data);
     const [first] = closed;
     if (account === undefined || first === undefined) return undefined;
-    const bytesOf = (data: object) => Buffer.byteLength(JSON.stringify(data));
-    return uses.take(account, {
-      events: intended.length + closed.length,
-      bytes: bytesOf(intended) + closed.length * bytesOf(first),
-    });
+    const bytesOf = (each: object) => Buffer.byteLength(JSON.stringify(each));
+    const bytes = bytesOf(data) + closed.length * bytesOf(timeClosedOn(data, first));
+    return uses.take(account, { events: 1 + closed.length, bytes });
   }
 
   const load = (id: string) => handler.load(streamOf.venue_closure(id), closure);
 
-  async function endAll(of: Closure, context: CommandContext, progress?: Progress): Promise<Refusal | number> {
+  async function endAll(
+    of: Closure & { readonly replacedBy?: ClosureId },
+    context: CommandContext,
+    progress?: Progress,
+  ): Promise<Refusal | number> {
     const ended = await handler.execute(streamOf.venue_closure(of.closureId), closure, context, (state) =>
       endClosure(state, of),
     );
@@ -138,9 +156,69 @@ export function createClosureCommands(deps: {
     const state = await handler.load(streamOf.spaceDay(day.spaceId, day.date), spaceDay);
     const space = (await days.spacesWith([day.spaceId]))(day.spaceId);
     const wanted = timeClosedOn(data, day);
-    const decision = closeTime(state, wanted, space);
+    const replaced = data.replaces?.closureId;
+    const decision = closeTime(state, wanted, space, replaced);
     if (!isRefusal(decision) || decision.refused !== 'SlotUnavailable') return undefined;
-    return refuse('SlotUnavailable', await days.reasonOf(wanted, obstacleTo(wanted, state, space), space));
+    return refuse('SlotUnavailable', await days.reasonOf(wanted, obstacleTo(wanted, state, space, replaced), space));
+  }
+
+  /** Appends an intention, and carries it out. */
+  async function begin(
+    intended: ClosureAdded,
+    context: CommandContext,
+    progress?: Progress,
+  ): Promise<Closing | Refusal> {
+    const tooMuch = await countAll(intended, context);
+    if (tooMuch !== undefined) return tooMuch;
+    const stream = streamOf.venue_closure(intended.data.closureId);
+    const decide = (before: Closure | undefined) => (before === undefined ? [intended] : []);
+    const added = await handler.execute(stream, closure, context, decide, { isCounted: true });
+    if (isRefusal(added)) return added;
+    const { state } = added;
+    if (state === undefined) throw new Error(`Closure ${intended.data.closureId} was added and is not there`);
+    // It is there already: the process that added it, or the scheduler, carries it out.
+    if (added.events.length === 0) return { ...NOTHING_DONE, closureId: state.closureId };
+    return carryOut(state, context, progress);
+  }
+
+  /** Closes the days of an intention, and says what became of them. Without one, it ends at once. */
+  async function carryOut(state: Closure, context: CommandContext, progress?: Progress): Promise<Closing | Refusal> {
+    const outcomes = await days.close(state, context, progress);
+    const closed = outcomes.filter(({ isClosed }) => isClosed);
+    if ((await load(state.closureId))?.hasEnded)
+      return refuse('ResourceNotFound', `Closed time ${state.closureId} was ended while it was being made.`);
+    if (closed.length === 0) {
+      const ended = await endAll(state, context);
+      const [first, ...others] = outcomes;
+      const reason = others.length > 0 ? 'The hours are not free on any of the days.' : first?.reason;
+      return isRefusal(ended) ? ended : refuse('SlotUnavailable', reason ?? '');
+    }
+    await endReplaced(state, context);
+    return {
+      closureId: state.closureId,
+      days: closed.length,
+      skipped: outcomes
+        .filter(({ isClosed }) => !isClosed)
+        .map(({ spaceId, date, reason }) => ({ spaceId, date, reason })),
+      bookings: closed.flatMap(({ bookings }) => bookings),
+    };
+  }
+
+  /** Ends what a closed time has replaced once that has no day left. */
+  async function endReplaced({ closureId: replacedBy, replaces }: Closure, context: CommandContext): Promise<void> {
+    const replaced = replaces && (await load(replaces.closureId));
+    const stored = replaces && (await readModels.collection(closures).get(replaces.closureId));
+    if (!replaced || replaced.hasEnded || stored?.document.leftOut.length !== stored?.document.days) return;
+    await endAll({ ...replaced, replacedBy }, context);
+  }
+
+  /** A closed time that a command of its community names, and the date there. */
+  async function currentOf({ closureId: id, communityId: owner }: Named) {
+    const stored = (await readModels.collection(closures).get(id))?.document;
+    const owning = await readModels.collection(communities).get(String(owner));
+    if (stored === undefined || stored.communityId !== owner || owning === undefined) return noClosure(id);
+    if (stored.endedAt === undefined && stored.state === 'Working') return STILL_WORKING;
+    return { stored, today: localDate(clock(), owning.document.timeZone) };
   }
 
   /** What to add, or why it is refused before anything is appended. */
@@ -151,14 +229,11 @@ export function createClosureCommands(deps: {
     const spaceIds = await spaceIdsOf(id, named);
     if (isRefusal(spaceIds)) return spaceIds;
     const command = { ...wanted, closureId: given ?? closureId(randomUUIDv7()), communityId: id, spaceIds };
-    const today = localDate(clock(), timeZone);
-    const planned = addClosure(undefined, command, today);
+    const planned = addClosure(undefined, command, localDate(clock(), timeZone));
     if (isRefusal(planned)) return planned;
-    for (const { data } of planned) {
-      const refusal = await whyTaken(data);
-      if (refusal !== undefined) return refusal;
-    }
-    return { command, today, intended: planned };
+    const [intended] = planned;
+    if (intended === undefined) throw new Error('A new closed time is an event');
+    return (await whyTaken(intended.data)) ?? intended;
   }
 
   return {
@@ -166,7 +241,7 @@ export function createClosureCommands(deps: {
       const before = wanted.closureId && (await load(wanted.closureId));
       if (before) {
         const stored = before.hasEnded ? await readModels.collection(closures).get(before.closureId) : undefined;
-        return stored !== undefined && stored.document.leftOut.length === stored.document.days ? 'leftOut' : 'there';
+        return stored !== undefined && wasNeverFree(stored.document) ? 'leftOut' : 'there';
       }
       const planned = await plan(wanted);
       return isRefusal(planned) ? planned : undefined;
@@ -175,35 +250,7 @@ export function createClosureCommands(deps: {
     async add(wanted, context, progress) {
       const planned = await plan(wanted);
       if (isRefusal(planned)) return planned;
-      const { command, today, intended } = planned;
-      const tooMuch = await countAll(intended, context);
-      if (tooMuch !== undefined) return tooMuch;
-      const stream = streamOf.venue_closure(command.closureId);
-      const decide = (state: Closure | undefined) => addClosure(state, command, today);
-      const added = await handler.execute(stream, closure, context, decide, { isCounted: true });
-      if (isRefusal(added)) return added;
-      const { state } = added;
-      if (state === undefined) throw new Error(`Closure ${command.closureId} was added and is not there`);
-      // It is there already: the process that added it, or the scheduler, carries it out.
-      if (added.events.length === 0) return { closureId: state.closureId, days: 0, skipped: [], bookings: [] };
-      const outcomes = await days.close(state, context, progress);
-      const closed = outcomes.filter(({ isClosed }) => isClosed);
-      if ((await load(state.closureId))?.hasEnded)
-        return refuse('ResourceNotFound', `Closed time ${state.closureId} was ended while it was being made.`);
-      if (closed.length === 0) {
-        const ended = await endAll(state, context);
-        const [first, ...others] = outcomes;
-        const reason = others.length > 0 ? 'The hours are not free on any of the days.' : first?.reason;
-        return isRefusal(ended) ? ended : refuse('SlotUnavailable', reason ?? '');
-      }
-      return {
-        closureId: state.closureId,
-        days: closed.length,
-        skipped: outcomes
-          .filter(({ isClosed }) => !isClosed)
-          .map(({ spaceId, date, reason }) => ({ spaceId, date, reason })),
-        bookings: closed.flatMap(({ bookings }) => bookings),
-      };
+      return begin(planned, context, progress);
     },
 
     async end({ closureId: id, communityId: owner }, context, progress) {
@@ -213,13 +260,26 @@ export function createClosureCommands(deps: {
       return isRefusal(ended) ? ended : { closureId: state.closureId, days: ended };
     },
 
-    async leaveOut({ closureId: id, communityId: owner, date }, context) {
-      const stored = (await readModels.collection(closures).get(id))?.document;
-      const owning = await readModels.collection(communities).get(String(owner));
-      if (stored === undefined || stored.communityId !== owner || owning === undefined) return noClosure(id);
-      const { closureId, endedAt, state, leftOut, spaceIds } = stored;
-      if (endedAt === undefined && state === 'Working') return STILL_WORKING;
-      const today = localDate(clock(), owning.document.timeZone);
+    async change({ closureId: id, communityId: owner, ...wanted }, context, progress) {
+      const found = await currentOf({ closureId: id, communityId: owner });
+      if (isRefusal(found)) return found;
+      const { stored } = found;
+      const replaced = await load(id);
+      if (replaced === undefined) return noClosure(id);
+      const intended = await intendedChange({ ...found, replaced }, wanted, personalData);
+      if (isRefusal(intended)) return intended;
+      const [change] = intended;
+      if (change === undefined) return { ...NOTHING_DONE, closureId: stored.closureId };
+      const outcome = (await whyTaken(change.data)) ?? (await begin(change, context, progress));
+      if (isRefusal(outcome)) return outcome;
+      return { ...outcome, skipped: notLeftOut(outcome.skipped, stored) };
+    },
+
+    async leaveOut({ date, ...name }, context) {
+      const found = await currentOf(name);
+      if (isRefusal(found)) return found;
+      const { stored, today } = found;
+      const { closureId, leftOut, spaceIds } = stored;
       const outcome = await handler.execute(streamOf.venue_closure(closureId), closure, context, (current) =>
         leaveOutDate(current, { closureId, communityId: stored.communityId, date }, today),
       );
@@ -240,7 +300,8 @@ export function createClosureCommands(deps: {
       const state = await load(id);
       if (state === undefined) return;
       if (state.hasEnded) await days.open(state, spaceDatesOf(state), context);
-      else if (!(await days.close(state, context)).some(({ isClosed }) => isClosed)) await endAll(state, context);
+      else if ((await days.close(state, context)).some(({ isClosed }) => isClosed)) await endReplaced(state, context);
+      else await endAll(state, context);
     },
   };
 }

@@ -1,9 +1,9 @@
 import type { NamedChange } from '../domain/account-change.ts';
 import { WEEKDAYS } from '../domain/calendar.ts';
-import type { DayHours, Recorded, SpaceChanged, SpaceTerms } from '../domain/events.ts';
+import type { ClosureAdded, DayHours, Recorded, SpaceChanged, SpaceTerms } from '../domain/events.ts';
 import { hoursBetween } from '../domain/hours.ts';
 import { permissionNames } from '../domain/permissions.ts';
-import type { Readable } from '../domain/personal-text.ts';
+import type { Opened, Readable } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
 import { formatAmount, toAmount } from '../domain/pricing.ts';
 import { roleOf } from '../domain/roles.ts';
@@ -28,14 +28,39 @@ export const toOperatorAccountChange = (change: NamedChange) => {
 
 type Fields = { readonly [field: string]: string | number | undefined };
 
-/** The changes of an event, under public names and in public units. For a space or a community also the previous values. */
-export const changesOf = ({ event, before }: Pick<NamedChange, 'event' | 'before'>): Changes =>
-  changedFields(
+/** The changes of an event, under public names and in public units. For a space, a community or a closed time also the previous values. */
+export function changesOf({ event, before, replaced }: Pick<NamedChange, 'event' | 'before' | 'replaced'>): Changes {
+  if (event.type === 'ClosureAdded' && replaced !== undefined) return changesOfClosure(event.data, replaced);
+  return changedFields(
     fieldsOf(event),
     before === undefined
       ? {}
       : { ...termsOf(before), timeZone: before.timeZone, specialHours: specialHoursBefore(event, before) },
   );
+}
+
+type ClosureFacts = Opened<ClosureAdded['data']>;
+
+/** The days that change, and what changes on them. */
+function changesOfClosure(data: ClosureFacts, replaced: ClosureFacts): Changes {
+  const { hours, title = '', ...days } = fieldsOfClosure(data);
+  const { hours: hoursBefore, title: titleBefore = '' } = fieldsOfClosure(replaced);
+  return {
+    ...changedFields(days, {}),
+    ...(hours !== hoursBefore && changedFields({ hours }, { hours: hoursBefore })),
+    ...(title !== titleBefore && changedFields({ title: title || 'none' }, { title: titleBefore || 'none' })),
+  };
+}
+
+const fieldsOfClosure = ({ kind, spaceIds, from, to, weekdays, start, until, title }: ClosureFacts) => ({
+  kind,
+  spaces: spaceIds.join(', '),
+  firstDay: from,
+  lastDay: to,
+  weekdays: weekdays?.join(', '),
+  hours: hoursBetween(start, until),
+  title,
+});
 
 /** The special hours of the dates of an event before it. */
 function specialHoursBefore(event: NamedChange['event'], before: NonNullable<NamedChange['before']>) {
@@ -86,19 +111,8 @@ function fieldsOf(event: Readable<Recorded>): Fields {
     }
     case 'TimeReopened':
       return { closureId: event.data.closureId, date: event.data.date, status: 'reopened' };
-    case 'ClosureAdded': {
-      const { kind, spaceIds, from, to, weekdays, start, until, title } = event.data;
-      const hours = hoursBetween(start, until);
-      return {
-        kind,
-        spaces: spaceIds.join(', '),
-        firstDay: from,
-        lastDay: to,
-        weekdays: weekdays?.join(', '),
-        hours,
-        title,
-      };
-    }
+    case 'ClosureAdded':
+      return fieldsOfClosure(event.data);
     case 'ClosureDateLeftOut':
       return { date: event.data.date, status: 'left out' };
     case 'ClosureEnded':

@@ -1,8 +1,8 @@
 import { type Account, accountInWords, accountOfKey, communityOf, partiesOf } from './account.ts';
 import type { Community } from './community.ts';
-import { type DomainEvent, EVENT_TYPES, type EventType, type Recorded } from './events.ts';
+import { type ClosureAdded, type DomainEvent, EVENT_TYPES, type EventType, type Recorded } from './events.ts';
 import { keysOf } from './keys-of.ts';
-import type { Readable, Subject } from './personal-text.ts';
+import type { Opened, Readable, Subject } from './personal-text.ts';
 import type { NamedActor } from './shown-actor.ts';
 import type { Space } from './space.ts';
 
@@ -56,6 +56,8 @@ export type NamedChange = AccountChange & {
   readonly name?: string;
   /** For a change of a space or a community: what it was before. */
   readonly before?: Space | Community;
+  /** For a closed time that changes another one: that one. */
+  readonly replaced?: Opened<ClosureAdded['data']>;
 };
 
 /** The change of an event and the accounts concerned; undefined for internal events. */

@@ -1,9 +1,10 @@
 import { datesBetween, daysIn, isPlainDate, isYearsLater, WEEKDAYS, type Weekday, weekdayOf } from './calendar.ts';
-import { type Decision, type Refusal, refuse } from './decision.ts';
+import { type Decision, isRefusal, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
 import type { ClosureAdded, ClosureDateLeftOut, ClosureEnded, ClosureEvent, ClosureKind } from './events.ts';
-import type { ClosureId, CommunityId, PlainDate, SpaceId } from './ids.ts';
+import type { ClosureId, CommunityId, PlainDate, SpaceId, Timestamp } from './ids.ts';
 import { CLOSURE_TITLE, MAX_SPACE_DAYS, MAX_YEARS_AHEAD, wrongText } from './limits.ts';
+import { picked } from './picked.ts';
 
 /** A closed time or an own event of a community, as it was asked for. */
 export type Closure = ClosureAdded['data'] & {
@@ -99,6 +100,68 @@ export function addClosure(before: Closure | undefined, command: AddClosure, tod
   ];
 }
 
+export type ChangeClosure = Pick<AddClosure, 'closureId' | 'start' | 'until' | 'title'> & {
+  /** The only date that changes. Default: all from today on. */
+  readonly date?: PlainDate;
+  /** What calendar programs know the days by, and since when. */
+  readonly calendar: { readonly calendarId: ClosureId; readonly firstAddedAt: Timestamp };
+};
+
+/** Decides the closure that takes over the days of another one, with other hours or another title. */
+export function changeClosure(
+  replaced: Closure,
+  { date, calendar, ...command }: ChangeClosure,
+  today: PlainDate,
+): Decision<ClosureAdded> {
+  const { closureId, communityId, kind, spaceIds } = replaced;
+  if (replaced.hasEnded) return refuse('ValidationError', 'It has ended.');
+  const wrong = date && wrongDate(replaced, date, today);
+  if (wrong) return wrong;
+  const from = replaced.from < today ? today : replaced.from;
+  const dates = date ? { from: date, to: date } : { ...picked(replaced, ['to', 'weekdays']), from };
+  if (datesOf(dates).length === 0) return refuse('ValidationError', `It has no date from today (${today}) on.`);
+  const decision = addClosure(undefined, { ...command, communityId, kind, spaceIds, ...dates }, today);
+  if (isRefusal(decision)) return decision;
+  return decision.map(({ type, data }) => ({ type, data: { ...data, replaces: { closureId, ...calendar } } }));
+}
+
+/**
+ * What calendar programs know a date of a closure by. A change keeps it, so that they replace what they have. If it could not change the date on
+ * each space, both closures are in the calendar, each under its own id.
+ */
+export function calendarIdOn(
+  {
+    closureId,
+    replaces,
+    leftOut,
+  }: Pick<Closure, 'closureId' | 'replaces'> & { readonly leftOut: readonly SpaceDate[] },
+  date: PlainDate,
+): ClosureId {
+  return replaces === undefined || leftOut.some((day) => day.date === date) ? closureId : replaces.calendarId;
+}
+
+/** The same for all dates, as those that replace it pass it on. An own one if a date is split between two closures. */
+export function calendarIdOf({
+  closureId,
+  replaces,
+  leftOut,
+  spaceIds,
+}: Pick<Closure, 'closureId' | 'replaces' | 'spaceIds'> & { readonly leftOut: readonly SpaceDate[] }): ClosureId {
+  const byDate = Map.groupBy(leftOut, ({ date }) => date);
+  const isSplit = [...byDate.values()].some((days) => days.length < spaceIds.length);
+  return replaces === undefined || isSplit ? closureId : replaces.calendarId;
+}
+
+/** Whether it has a day on or after a date that was not left out. */
+export function hasDayFrom(
+  closure: Dates & Pick<Closure, 'spaceIds'> & { readonly leftOut: readonly SpaceDate[] },
+  first: PlainDate,
+): boolean {
+  const later = closure.leftOut.filter(({ date }) => date >= first);
+  if (later.length === 0) return closure.to >= first;
+  return later.length < datesOf(closure).filter((date) => date >= first).length * closure.spaceIds.length;
+}
+
 function wrongDates(from: PlainDate, to: PlainDate, today: PlainDate): Refusal | undefined {
   if (daysIn(from, to) < 1) return refuse('ValidationError', `to (${to}) must not be before from (${from}).`);
   if (from < today) return refuse('ValidationError', `from must be today (${today}) or later, got ${from}.`);
@@ -116,11 +179,15 @@ function wrongHours(start: number, until: number): Refusal | undefined {
 /** Ends a closure. No event if it has ended. */
 export function endClosure(
   closure: Closure | undefined,
-  { closureId, communityId }: { readonly closureId: string; readonly communityId: CommunityId },
+  {
+    closureId,
+    communityId,
+    replacedBy,
+  }: { readonly closureId: string; readonly communityId: CommunityId; readonly replacedBy?: ClosureId | undefined },
 ): Decision<ClosureEnded> {
   if (closure === undefined || closure.communityId !== communityId) return noClosure(closureId);
   if (closure.hasEnded) return [];
-  return [{ type: 'ClosureEnded', data: { closureId: closure.closureId, communityId } }];
+  return [{ type: 'ClosureEnded', data: { closureId: closure.closureId, communityId, ...defined({ replacedBy }) } }];
 }
 
 /** Leaves a date out for good. No event if it is left out already, or if the closure has ended. */

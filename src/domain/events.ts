@@ -218,9 +218,26 @@ export type ClosureAdded = Event<
     readonly title?: PersonalText;
     /** Identifies the line of an imported file, so that importing it again adds nothing. */
     readonly importKey?: string;
+    /** The closed time that it changes: it takes over its days with other hours or another title. */
+    readonly replaces?: ReplacedClosure;
   }
 >;
-export type ClosureEnded = Event<'ClosureEnded', { readonly closureId: ClosureId; readonly communityId: CommunityId }>;
+type ReplacedClosure = {
+  readonly closureId: ClosureId;
+  /** What calendar programs know its days by. */
+  readonly calendarId: ClosureId;
+  /** When the first one of those that replaced each other was added. */
+  readonly firstAddedAt: Timestamp;
+};
+export type ClosureEnded = Event<
+  'ClosureEnded',
+  {
+    readonly closureId: ClosureId;
+    readonly communityId: CommunityId;
+    /** The closed time that has taken over its last day. */
+    readonly replacedBy?: ClosureId;
+  }
+>;
 /** A community leaves out a date, on all spaces and for good. Each of them then gets a `TimeReopened`. */
 export type ClosureDateLeftOut = Event<
   'ClosureDateLeftOut',

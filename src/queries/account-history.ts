@@ -1,4 +1,5 @@
 import { type AccountHistoryDocument, accountHistory } from '../../projections/account-history.ts';
+import { closures } from '../../projections/closures.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
@@ -113,6 +114,14 @@ export function createAccountHistory({ events, readModels, personalData, names }
     }
   }
 
+  /** What a new closed time has replaced. Its read model never changes hours and title. */
+  async function replacedBy(event: DomainEvent): Promise<NamedChange['replaced']> {
+    if (event.type !== 'ClosureAdded' || event.data.replaces === undefined) return undefined;
+    const stored = await readModels.collection(closures).get(event.data.replaces.closureId);
+    const [opened] = await personalData.openClosures(stored === undefined ? [] : [stored.document]);
+    return opened;
+  }
+
   /** Resolves the names and opens the texts of changes. */
   function naming(viewer: Viewer): (changes: readonly RecordedChange[]) => Promise<NamedChange[]> {
     const nameOf = names.for(viewer);
@@ -127,8 +136,17 @@ export function createAccountHistory({ events, readModels, personalData, names }
         const subjectName =
           each.of.kind === 'space' ? subjectNameOf(each) : (subjectNames.get(key) ?? subjectNameOf(each));
         subjectNames.set(key, subjectName);
-        const [by, name] = await Promise.all([nameOf(each.event.metadata.actor), subjectName]);
-        return { ...each, event: withTexts<Recorded>(each.event, texts[index] ?? {}), by, ...defined({ name }) };
+        const [by, name, replaced] = await Promise.all([
+          nameOf(each.event.metadata.actor),
+          subjectName,
+          replacedBy(each.event),
+        ]);
+        return {
+          ...each,
+          event: withTexts<Recorded>(each.event, texts[index] ?? {}),
+          by,
+          ...defined({ name, replaced }),
+        };
       });
       return Promise.all(named);
     };

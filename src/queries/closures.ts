@@ -1,6 +1,7 @@
 import { type ClosureDocument, closures, type ReadableClosure } from '../../projections/closures.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
+import { hasDayFrom } from '../domain/closure.ts';
 import { defined } from '../domain/defined.ts';
 import { type CommunityId, communityId, type PlainDate } from '../domain/ids.ts';
 import { documentsOf } from './documents.ts';
@@ -21,10 +22,10 @@ export const reachingInto = declareQuery(
 
 export function createClosureQueries({ readModels, personalData }: QueryDeps) {
   return {
-    /** The closed times and own events of a community that reach into these dates, by their first date, without those that have ended. */
+    /** The closed times and own events of a community that reach into these dates, by their first date, without those that have ended or no day left. */
     async list(owner: CommunityId, from: PlainDate, to?: PlainDate): Promise<readonly ReadableClosure[]> {
       const documents = await documentsOf(readModels.collection(closures).find(reachingInto(owner, from, to)));
-      const current = documents.filter(({ endedAt }) => endedAt === undefined);
+      const current = documents.filter((each) => each.endedAt === undefined && hasDayFrom(each, from));
       const opened = await personalData.openClosures(current);
       return opened.toSorted((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0));
     },

@@ -66,7 +66,7 @@ function dayOf(space: Space, date: PlainDate) {
       nextId += 1;
       return event;
     },
-    close(fields: Partial<TimeClosed['data']>): TimeClosed | undefined {
+    close(fields: Partial<TimeClosed['data']>) {
       const [event] = taken(closeTime(state, timeClosed({ date, ...fields }).data, space));
       return event;
     },

@@ -228,6 +228,7 @@ const VERBS: { readonly [T in EventType]?: string } = {
 function verbOf(event: NamedChange['event']): string {
   if (event.type === 'MemberAdded') return `became a ${roleOf(event.data.role)}`;
   if (event.type === 'MemberRoleChanged') return `is a ${roleOf(event.data.role)} now`;
+  if (event.type === 'ClosureAdded' && event.data.replaces !== undefined) return 'was changed';
   return VERBS[event.type] ?? 'changed';
 }
 
@@ -259,8 +260,8 @@ const LABELS: Readonly<Record<string, string>> = {
 };
 
 /** A change in one line. If it changed several fields, they open below, one per line. */
-function withDetails(sentence: Html, { event, before }: NamedChange, format: ValueFormat): Html {
-  const lines = Object.entries(changesOf({ event, ...defined({ before }) })).filter(
+function withDetails(sentence: Html, { event, before, replaced }: NamedChange, format: ValueFormat): Html {
+  const lines = Object.entries(changesOf({ event, ...defined({ before, replaced }) })).filter(
     ([field]) => field in LABELS && (field !== 'name' || before !== undefined),
   );
   const values = ({ from, to }: (typeof lines)[number][1], field: string) =>
