@@ -1,7 +1,9 @@
 import { type SpaceDate, spaceDatesOf } from '../src/domain/closure.ts';
+import { defined } from '../src/domain/defined.ts';
 import type { ClosureAdded, ClosureEvent, TimeClosed, TimeReopened } from '../src/domain/events.ts';
-import type { PlainDate, Timestamp } from '../src/domain/ids.ts';
+import type { ClosureId, PlainDate, Timestamp } from '../src/domain/ids.ts';
 import type { Opened } from '../src/domain/personal-text.ts';
+import { picked } from '../src/domain/picked.ts';
 import { projection } from './projection.ts';
 
 export type ClosureDocument = ClosureAdded['data'] & {
@@ -17,6 +19,8 @@ export type ClosureDocument = ClosureAdded['data'] & {
   /** How many days it does not close, and never will: those left out, and all others once it has ended. */
   readonly openedDays: number;
   readonly endedAt?: Timestamp;
+  /** What has taken over its last day. */
+  readonly replacedBy?: ClosureId;
   /**
    * `Working` until each of its days has been closed or left out, again until a date is left out on all spaces, and from its end until each day
    * is open. One that has no day left is to be ended.
@@ -30,7 +34,7 @@ export type ReadableClosure = Opened<ClosureDocument>;
 /** Closed times and own events, with how far they have been carried out. */
 export const closures = projection<ClosureDocument, ClosureEvent | TimeClosed | TimeReopened>({
   name: 'closures',
-  version: 3,
+  version: 4,
   indexes: [
     { fields: ['communityId', 'to', 'closureId'], holds: ['from'] },
     { fields: ['addedAt'], where: { state: 'Working' } },
@@ -45,7 +49,8 @@ export const closures = projection<ClosureDocument, ClosureEvent | TimeClosed | 
     }),
     ClosureDateLeftOut: (closure, { data }) =>
       closure && withState({ ...closure, datesLeftOut: [...closure.datesLeftOut, data.date] }),
-    ClosureEnded: (closure, { metadata }) => closure && withState({ ...closure, endedAt: metadata.at }),
+    ClosureEnded: (closure, { data, metadata }) =>
+      closure && withState({ ...closure, endedAt: metadata.at, ...defined(picked(data, ['replacedBy'])) }),
     TimeClosed: (closure) => closure && withState({ ...closure, closedDays: closure.closedDays + 1 }),
     TimeReopened(closure, { data: { spaceId, date } }) {
       if (closure === undefined) return undefined;

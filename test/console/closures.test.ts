@@ -99,6 +99,47 @@ test('one date of a weekly own event is left out for good, and the last one ends
   expect(textOf(await harbour.open(drill.url))).toContain('State Ended');
 });
 
+test('hours and title are changed on all dates or on one, and days that cannot have them stay as they were', async () => {
+  const [first, second] = running.demo.communities[0].spaces.map(({ id }) => String(id));
+  const range = { from: inDays(700), to: inDays(714), start: '18', until: '20', spaces: [first ?? '', second ?? ''] };
+  const yoga = await add('OwnEvent', { ...range, title: 'Yoga' });
+  await add('OwnEvent', { from: inDays(714), start: '16', until: '18', spaces: [first ?? ''], title: 'Fair' });
+  const change = async (page: Page, fields: Readonly<Record<string, string>>) =>
+    harbour.send(await harbour.open(`${page.url}/change`), /\/change$/, { start: '18', until: '20', ...fields });
+  const form = await harbour.open(`${yoga.url}/change`);
+  expect(form.text).toContain('value="Yoga"');
+  expect(form.text).toMatch(/<option value="18" selected>/);
+
+  for (const [fields, field, problem] of [
+    [{ start: '20' }, 'until', /must end after it begins/],
+    [{ date: 'soon', start: '9' }, 'date', /Write a date such as/],
+    [{ date: inDays(701), start: '9' }, 'date', /must be one of its dates/],
+  ] as const) {
+    const refused = await change(yoga, fields);
+    expect([refused.status, refused.text]).toEqual([422, expect.stringMatching(new RegExp(`id="${field}-error"`))]);
+    expect(refused.text).toMatch(problem);
+  }
+  expect((await change(yoga, {})).flash).toBe('It is like this already. Nothing has changed.');
+  const late = await change(yoga, { date: inDays(707), start: '20', until: '22', title: 'Late yoga' });
+  expect(late.flash).toContain('Changed: 2 days of spaces.');
+  expect(textOf(late)).toMatch(/Late yoga.*20:00–22:00.*Some days stay as they were before the change/);
+  const early = await change(yoga, { start: '17' });
+  expect(early.flash).toContain('Changed: 3 days of spaces. 1 day stays as before');
+  expect(textOf(await harbour.open(`/console/calendar/${inDays(700)}`))).toContain('Yoga 17:00–20:00');
+  expect(textOf(await harbour.open(`/console/calendar/${inDays(714)}`))).toContain('Yoga 18:00–20:00');
+  // Sent again by its page, the form has the answer that it had.
+  const again = await harbour.open(`${late.url}/change`);
+  const evening = { title: 'Evening yoga', start: '20', until: '22' };
+  const renamed = await harbour.send(again, /\/change$/, evening);
+  expect((await harbour.send(again, /\/change$/, evening)).url.href).toBe(renamed.url.href);
+  expect(textOf(await harbour.open(late.url))).toContain('It was changed: as it is now');
+  expect((await harbour.open(`${late.url}/change`)).status).toBe(404);
+  expect((await union.open(`${renamed.url}/change`)).status).toBe(404);
+  expect(textOf(await harbour.open('/console/history'))).toMatch(
+    /Own event was changed.*Title Late yoga → Evening yoga.*Own event was changed.*Hours 18:00–20:00 → 17:00–20:00/,
+  );
+});
+
 test('errors are at their fields, and what was typed is kept', async () => {
   const refused = await add('Closure', { title: 'Twice', from: 'soon', start: '9', until: '9' });
   expect(refused.status).toBe(422);

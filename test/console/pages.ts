@@ -161,6 +161,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'own-event-new': 'calendar/closures/new?kind=OwnEvent',
     'closure-import': 'calendar/closures/import',
     closure: `calendar/closures/${closed.closureId}`,
+    'closure-change': `calendar/closures/${closed.closureId}/change`,
     bookings: 'bookings',
     'bookings-past': 'bookings?when=past',
     'bookings-none': `bookings?q=${longWord}`,

@@ -53,7 +53,7 @@ export function problemsInAddress(query: Form, spaces: readonly Space[]): Proble
 
 /** What the form asks for, or what cannot be read. Own events on several dates repeat weekly on the day of the first one, unless days are ticked. */
 export function readClosure(typed: TypedClosure) {
-  const { kind, title, start, until } = typed;
+  const { kind, title } = typed;
   const { dates, problems } = readRange(typed);
   const from = dates.startDate ?? '';
   const to = dates.endDate ?? (typed.to === '' ? from : '');
@@ -61,19 +61,17 @@ export function readClosure(typed: TypedClosure) {
   const isWeekly = kind === 'OwnEvent' && ticked.length === 0 && from !== '' && to > from;
   const ofFirst = isWeekly ? [weekdayOf(from)] : [];
   const weekdays = [...ticked, ...ofFirst];
-  const hours = { start: Number(start), until: Number(until) };
+  const hours = hoursIn(typed);
   const allProblems: Problems = {
     ...(typed.from === '' && { from: 'Choose a date.' }),
     ...problems,
-    ...(!isHour(start, 0) && { start: NO_HOUR }),
-    ...(!isHour(until, 1) && { until: NO_HOUR }),
-    ...(hours.until <= hours.start && { until: 'It must end after it begins.' }),
+    ...hours.problems,
     ...(typed.spaces.length === 0 && { spaces: 'Choose at least one space.' }),
   };
   return {
     problems: allProblems,
     wanted: {
-      ...{ kind, from, to, ...hours },
+      ...{ kind, from, to, start: hours.start, until: hours.until },
       ...defined({
         title: title === '' ? undefined : title,
         weekdays: weekdays.length === 0 ? undefined : weekdays,
@@ -81,6 +79,17 @@ export function readClosure(typed: TypedClosure) {
       }),
     },
   };
+}
+
+/** The hours that are typed. */
+export function hoursIn({ start: from, until: to }: Pick<TypedClosure, 'start' | 'until'>) {
+  const [start, until] = [Number(from), Number(to)];
+  const problems: Problems = {
+    ...(!isHour(from, 0) && { start: NO_HOUR }),
+    ...(!isHour(to, 1) && { until: NO_HOUR }),
+    ...(until <= start && { until: 'It must end after it begins.' }),
+  };
+  return { start, until, problems };
 }
 
 const NO_HOUR = 'Choose an hour.';
@@ -91,10 +100,19 @@ const isHour = (text: string, first: 0 | 1): boolean => {
   return (text === '0' || hour > 0) && hour >= first && hour < first + 24;
 };
 
-/** The fields of the form, in the order in which people think of them. */
-export function closureFields(typed: TypedClosure, spaces: readonly Space[], problems: Problems): Html {
-  const { kind, title, from, to } = typed;
-  const isClosure = kind === 'Closure';
+export function titleField({ kind, title }: Pick<TypedClosure, 'kind' | 'title'>, problems: Problems): Html {
+  return field({
+    ...{ name: 'title', label: 'Title', value: title, problems },
+    hint: `Such as “${kind === 'Closure' ? 'Christmas' : 'Choir'}”. Brands never see it.`,
+    attributes: {
+      ...{ maxlength: CLOSURE_TITLE.max, autocomplete: 'off' },
+      // With problems, their summary has the focus.
+      ...(!hasProblems(problems) && { autofocus: '' }),
+    },
+  });
+}
+
+export function hourFields(typed: Pick<TypedClosure, 'start' | 'until'>, problems: Problems): Html {
   const hour = (name: 'start' | 'until', label: string, first: number) =>
     select({
       ...{ name, label, value: typed[name], problems },
@@ -103,26 +121,24 @@ export function closureFields(typed: TypedClosure, spaces: readonly Space[], pro
         label: clock(first + index),
       })),
     });
+  return html`<div class="fields-row">${hour('start', 'From', 0)}${hour('until', 'To', 1)}</div>`;
+}
+
+/** The fields of the form, in the order in which people think of them. */
+export function closureFields(typed: TypedClosure, spaces: readonly Space[], problems: Problems): Html {
+  const { kind, from, to } = typed;
+  const isClosure = kind === 'Closure';
   const ends = isClosure
     ? { label: 'Last day', hint: 'Empty: one day' }
     : { label: 'Repeat weekly until', hint: 'Empty: it does not repeat' };
-  const titleField = field({
-    ...{ name: 'title', label: 'Title', value: title, problems },
-    hint: `Such as “${isClosure ? 'Christmas' : 'Choir'}”. Brands never see it.`,
-    attributes: {
-      ...{ maxlength: CLOSURE_TITLE.max, autocomplete: 'off' },
-      // With problems, their summary has the focus.
-      ...(!hasProblems(problems) && { autofocus: '' }),
-    },
-  });
   const first = dateField({
     ...{ name: 'from', label: isClosure ? 'First day' : 'Day', hint: 'Such as 24 Dec 2026' },
     ...{ value: from, required: true, problems },
   });
   const last = dateField({ name: 'to', ...ends, value: to, problems });
-  return html`${hiddenField('kind', kind)}${titleField}
+  return html`${hiddenField('kind', kind)}${titleField(typed, problems)}
 <div class="fields-row">${first}${last}</div>
-<div class="fields-row">${hour('start', 'From', 0)}${hour('until', 'To', 1)}</div>
+${hourFields(typed, problems)}
 ${weekdayChoices(typed, problems)}${spaceChoices(typed, spaces, problems)}`;
 }
 

@@ -81,9 +81,7 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
       ...(skipped.length > 0
         ? [`${counted(skipped.length, 'day')} left out, as the hours are not free or the clocks skip them.`]
         : []),
-      ...(bookings.length > 0
-        ? [`${counted(bookings.length, 'booking')} inside it stay${bookings.length === 1 ? 's' : ''}.`]
-        : []),
+      ...keptText(bookings.length),
     ];
     // Its page lists what was left out and what stays. Without these, the day that the form was opened from shows more.
     const isPlain = skipped.length === 0 && bookings.length === 0;
@@ -101,8 +99,10 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
     problems: Problems,
   ): Promise<PageContent> {
     const { account } = visit;
-    const [spaces, inside] = await Promise.all([
+    const { replaces } = closure;
+    const [spaces, former, inside] = await Promise.all([
       queries.spaces.list(account),
+      replaces && queries.closures.get(account.id, replaces.closureId),
       closure.kind === 'Closure' && closure.endedAt === undefined
         ? queries.calendar.inside(closure, MOST_LISTED)
         : { first: [], count: 0 },
@@ -112,11 +112,11 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
     return {
       title: titleOf(closure),
       heading: closure.title === undefined ? titleOf(closure) : named(closure.title),
-      lead: closure.endedAt === undefined ? capitalised(WORD[closure.kind]) : 'It has ended.',
+      lead: leadOf(closure),
       back: { href: CLOSURES, label: 'Closed times and own events' },
       problems,
       main: html`<section class="card stack" id="closure" data-live-region>${factsOf(closure, names)}
-${closure.endedAt === undefined && may(visit, 'Coordinator') && endForm(visit, closure)}</section>
+${formerNote(closure, former)}${closure.endedAt === undefined && may(visit, 'Coordinator') && actionsOf(visit, closure)}</section>
 ${may(visit, 'Coordinator') && leaveOutForm(visit, closure, problems)}${leftOutList(closure, names)}${
   inside.count > 0 &&
   html`<section class="stack tight"><h2>Bookings inside it</h2><p>They stay, until you decline or cancel them.</p>
@@ -164,6 +164,10 @@ export async function inTime<T>(working: Promise<T>): Promise<T | 'Working'> {
     for (const each of [working, late]) each.catch(() => {});
   }
 }
+
+/** How many bookings are inside a closed time. */
+export const keptText = (bookings: number): readonly string[] =>
+  bookings === 0 ? [] : [`${counted(bookings, 'booking')} inside it stay${bookings === 1 ? 's' : ''}.`];
 
 const CALENDAR = { href: '/console/calendar', label: 'Calendar' } as const;
 
@@ -228,7 +232,7 @@ const closureTable = (list: readonly ReadableClosure[], names: Names): Html =>
     { label: 'State', cell: stateText },
   ]);
 
-function datesText({ from, to, weekdays }: ReadableClosure): string {
+export function datesText({ from, to, weekdays }: ReadableClosure): string {
   const range = from === to ? shortDate(from) : `${shortDate(from)} – ${shortDate(to)}`;
   return weekdays === undefined ? range : `${weekdays.map((day) => day.slice(0, 3)).join(', ')}: ${range}`;
 }
@@ -261,6 +265,25 @@ function factsOf(closure: ReadableClosure, names: Names): Html {
 <dt>Spaces</dt><dd>${isAll ? `All ${names.size} spaces` : list}</dd><dt>State</dt><dd>${stateText(closure)}</dd></dl>`;
 }
 
+const leadOf = ({ endedAt, replacedBy, kind }: ReadableClosure): Html | string => {
+  if (endedAt === undefined) return capitalised(WORD[kind]);
+  return replacedBy === undefined
+    ? 'It has ended.'
+    : html`It was changed: <a href="${CLOSURES}/${replacedBy}">as it is now</a>.`;
+};
+
+/** The days that a change could not take over, or that were over. */
+const formerNote = ({ endedAt }: ReadableClosure, former: ReadableClosure | undefined): Html | undefined =>
+  endedAt === undefined && former !== undefined && former.endedAt === undefined
+    ? html`<p class="small">Some days stay <a href="${CLOSURES}/${former.closureId}">as they were before the change</a>.</p>`
+    : undefined;
+
+function actionsOf(visit: CommunityVisit, closure: ReadableClosure): Html {
+  const change =
+    closure.state === 'Done' && buttonLink(`${CLOSURES}/${closure.closureId}/change`, 'Change…', 'small quiet');
+  return html`<div class="row">${change}${endForm(visit, closure)}</div>`;
+}
+
 const endForm = (visit: CommunityVisit, closure: ReadableClosure): Html =>
   confirm(visit, {
     action: `${CLOSURES}/${closure.closureId}/end`,
@@ -289,6 +312,6 @@ function leftOutList({ leftOut }: ReadableClosure, names: Names): Html | undefin
     return html`<li><a href="/console/calendar/${date}?space=${spaceId}">${shortDate(date)}</a>, ${name}</li>`;
   };
   return html`<section class="stack tight"><h2>Days left out</h2><p>The hours are not free on these days, the clocks skip
-them, or the date was left out by hand.</p>
+them, or the date was left out or changed by hand.</p>
 <ul class="bullets">${leftOut.slice(0, MOST_LISTED).map(item)}</ul>${more > 0 && html`<p>And ${more} more.</p>`}</section>`;
 }

@@ -21,7 +21,7 @@ const MAX_BYTES = 2_700;
 
 /** The forms whose page, at the same address, fills them in. */
 const RESTORABLE =
-  /^\/console\/(?:find\/\d+|spaces\/(?:new|community|\d+(?:\/hours)?)|calendar\/closures\/new|mail\/(?:contact|settings(?:\/space)?))$/;
+  /^\/console\/(?:find\/\d+|spaces\/(?:new|community|\d+(?:\/hours)?)|calendar\/closures\/(?:new|[\w-]+\/change)|mail\/(?:contact|settings(?:\/space)?))$/;
 
 /** Whether the page at a form's address fills it in again. */
 export const isRestorable = (path: string): boolean => RESTORABLE.test(path);
