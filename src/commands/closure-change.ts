@@ -1,10 +1,17 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { ClosureDocument } from '../../projections/closures.ts';
-import { type Closure, calendarIdOf, changeClosure, type SpaceDate, spaceDatesOf } from '../domain/closure.ts';
+import {
+  addClosure,
+  type Closure,
+  calendarIdOf,
+  changeClosure,
+  type SpaceDate,
+  spaceDatesOf,
+} from '../domain/closure.ts';
 import { type Decision, isRefusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { ClosureAdded } from '../domain/events.ts';
-import { type ClosureId, closureId, type PlainDate } from '../domain/ids.ts';
+import { type ClosureId, closureId, type PlainDate, type SpaceId } from '../domain/ids.ts';
 import { ERASED, ownerOf, type PersonalText } from '../domain/personal-text.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 
@@ -48,6 +55,22 @@ export async function intendedChange(
   if (!isSameTitle) return decision;
   const kept = await copyOf(stored.title, before, id, personalData);
   return decision.map(({ type, data }) => ({ type, data: { ...data, ...defined({ title: kept }) } }));
+}
+
+/** The intention of an own event on spaces of a date that another one has left out. */
+export async function intendedAgain(
+  { stored, today }: { readonly stored: ClosureDocument; readonly today: PlainDate },
+  { date, spaceIds }: { readonly date: PlainDate; readonly spaceIds: readonly SpaceId[] },
+  personalData: Pick<PersonalData, 'openClosures' | 'sealText'>,
+): Promise<Decision<ClosureAdded>> {
+  const id = closureId(randomUUIDv7());
+  const { communityId, kind, start, until } = stored;
+  const wanted = { closureId: id, communityId, kind, start, until, spaceIds, from: date, to: date };
+  const decision = addClosure(undefined, wanted, today);
+  if (isRefusal(decision)) return decision;
+  const [{ title } = { title: undefined }] = await personalData.openClosures([stored]);
+  const copy = await copyOf(stored.title, title, id, personalData);
+  return decision.map(({ type, data }) => ({ type, data: { ...data, ...defined({ title: copy }) } }));
 }
 
 /** Those of some days that a closed time has not left out. */

@@ -24,7 +24,7 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { closure, spaceDay } from './aggregates.ts';
 import { spacesOf } from './catalogue.ts';
-import { type ClosureChange, intendedChange, notLeftOut } from './closure-change.ts';
+import { type ClosureChange, intendedAgain, intendedChange, notLeftOut } from './closure-change.ts';
 import { createClosureDays, type Progress, timeClosedOn } from './closure-days.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
 
@@ -88,6 +88,14 @@ export type ClosureCommands = {
    * Refuses what {@link changeClosure} refuses, and `SlotUnavailable` if none of the days can change; it then is as it was.
    */
   change(command: Named & ClosureChange, context: CommandContext, progress?: Progress): Promise<Closing | Refusal>;
+  /**
+   * Enters an own event again on days that it has left out and that may be free by now: on each date an own event of its own. Says on how many of
+   * the days it is.
+   */
+  enterAgain(
+    command: Named & { readonly days: readonly SpaceDate[] },
+    context: CommandContext,
+  ): Promise<{ readonly days: number } | Refusal>;
   /**
    * Leaves a date out for good, on all spaces: the hours can be booked again. Leaving out the last date ends it. Leaving a date out again
    * changes nothing.
@@ -275,21 +283,36 @@ export function createClosureCommands(deps: {
       return { ...outcome, skipped: notLeftOut(outcome.skipped, stored) };
     },
 
+    async enterAgain({ days: wanted, ...name }, context) {
+      const found = await currentOf(name);
+      if (isRefusal(found)) return found;
+      const others = new Set(notLeftOut(wanted, found.stored));
+      const again = wanted.filter((day) => !others.has(day));
+      let entered = 0;
+      for (const [date, onDate] of Map.groupBy(again, (day) => day.date)) {
+        const spaceIds = [...new Set(onDate.map(({ spaceId }) => spaceId))];
+        const intended = await intendedAgain(found, { date, spaceIds }, personalData);
+        if (isRefusal(intended)) return intended;
+        for (const each of intended) {
+          const outcome = (await whyTaken(each.data)) ?? (await begin(each, context));
+          if (!isRefusal(outcome)) entered += outcome.days;
+        }
+      }
+      return { days: entered };
+    },
+
     async leaveOut({ date, ...name }, context) {
       const found = await currentOf(name);
       if (isRefusal(found)) return found;
       const { stored, today } = found;
       const { closureId, leftOut, spaceIds } = stored;
+      const onDate = spaceIds.map((spaceId) => ({ spaceId, date }));
       const outcome = await handler.execute(streamOf.venue_closure(closureId), closure, context, (current) =>
         leaveOutDate(current, { closureId, communityId: stored.communityId, date }, today),
       );
       if (isRefusal(outcome)) return outcome;
       if (outcome.state === undefined || outcome.state.hasEnded) return { closureId, hasEnded: true };
-      await days.open(
-        outcome.state,
-        spaceIds.map((spaceId) => ({ spaceId, date })),
-        context,
-      );
+      await days.open(outcome.state, onDate, context);
       const others = leftOut.filter((day) => day.date !== date);
       const hasEnded = others.length + spaceIds.length === stored.days;
       const ended = hasEnded ? await endAll(outcome.state, context) : 0;

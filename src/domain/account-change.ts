@@ -1,6 +1,13 @@
 import { type Account, accountInWords, accountOfKey, communityOf, partiesOf } from './account.ts';
 import type { Community } from './community.ts';
-import { type ClosureAdded, type DomainEvent, EVENT_TYPES, type EventType, type Recorded } from './events.ts';
+import {
+  type ClosureAdded,
+  type ClosureKind,
+  type DomainEvent,
+  EVENT_TYPES,
+  type EventType,
+  type Recorded,
+} from './events.ts';
 import { keysOf } from './keys-of.ts';
 import type { Opened, Readable, Subject } from './personal-text.ts';
 import type { NamedActor } from './shown-actor.ts';
@@ -56,6 +63,8 @@ export type NamedChange = AccountChange & {
   readonly name?: string;
   /** For a change of a space or a community: what it was before. */
   readonly before?: Space | Community;
+  /** For a change of a closed time or an own event: which of the two it is. */
+  readonly closureKind?: ClosureKind;
   /** For a closed time that changes another one: that one. */
   readonly replaced?: Opened<ClosureAdded['data']>;
 };

@@ -114,6 +114,9 @@ export function createAccountHistory({ events, readModels, personalData, names }
     }
   }
 
+  const kindOf = async ({ of: { kind, id } }: RecordedChange): Promise<NamedChange['closureKind']> =>
+    kind === 'closure' ? (await readModels.collection(closures).get(id))?.document.kind : undefined;
+
   /** What a new closed time has replaced. Its read model never changes hours and title. */
   async function replacedBy(event: DomainEvent): Promise<NamedChange['replaced']> {
     if (event.type !== 'ClosureAdded' || event.data.replaces === undefined) return undefined;
@@ -136,16 +139,17 @@ export function createAccountHistory({ events, readModels, personalData, names }
         const subjectName =
           each.of.kind === 'space' ? subjectNameOf(each) : (subjectNames.get(key) ?? subjectNameOf(each));
         subjectNames.set(key, subjectName);
-        const [by, name, replaced] = await Promise.all([
+        const [by, name, closureKind, replaced] = await Promise.all([
           nameOf(each.event.metadata.actor),
           subjectName,
+          kindOf(each),
           replacedBy(each.event),
         ]);
         return {
           ...each,
           event: withTexts<Recorded>(each.event, texts[index] ?? {}),
           by,
-          ...defined({ name, replaced }),
+          ...defined({ name, closureKind, replaced }),
         };
       });
       return Promise.all(named);

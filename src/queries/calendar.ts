@@ -6,7 +6,7 @@ import { wallDay } from '../domain/calendar.ts';
 import { type Closure, concerns } from '../domain/closure.ts';
 import { isOpenDay, termsOn } from '../domain/day-terms.ts';
 import { defined } from '../domain/defined.ts';
-import { bookedTime, closedTime, overlaps } from '../domain/held-times.ts';
+import { bookedTime, closedTime, overlaps, widened } from '../domain/held-times.ts';
 import { type CommunityId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
@@ -35,6 +35,9 @@ export type OpenDays = { readonly space: Space; readonly open: number; readonly 
 export type DayClosure = { readonly closure: ReadableClosure; readonly spaceIds: readonly SpaceId[] };
 
 type ClosedHours = Pick<Closure, 'kind' | 'communityId' | 'spaceIds' | 'from' | 'to' | 'weekdays' | 'start' | 'until'>;
+
+/** With the days that it does not close. */
+type LeavingOut = ClosedHours & Pick<ReadableClosure, 'leftOut' | 'datesLeftOut'>;
 
 const BOOKED: readonly BookingStatus[] = ['Approved', 'Completed'];
 const HELD: readonly BookingStatus[] = ['Pending', ...BOOKED];
@@ -92,6 +95,27 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
       });
     }
     return totals;
+  }
+
+  /** The first held bookings in the hours of a closed time on some of its days, and how many there are. */
+  async function inHours(
+    closure: LeavingOut,
+    limit: number,
+    isWanted: (isLeftOut: boolean, date: PlainDate) => boolean,
+    gapOf: (space: SpaceId) => number,
+  ) {
+    const leftOut = new Set(closure.leftOut.map(({ spaceId, date }) => `${spaceId} ${date}`));
+    const first: BookingDocument[] = [];
+    let count = 0;
+    for await (const { document } of documents.find(heldBetween(closure.communityId, closure.from, closure.to))) {
+      const { spaceId, date, timeZone } = document;
+      if (!concerns(closure, document) || !isWanted(leftOut.has(`${spaceId} ${date}`), date)) continue;
+      const day = wallDay(date, timeZone);
+      if (!overlaps(bookedTime(day, document), widened(closedTime(day, closure), gapOf(spaceId)))) continue;
+      count += 1;
+      if (first.length < limit) first.push(document);
+    }
+    return { first, count };
   }
 
   return {
@@ -179,17 +203,20 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
       documentsOf(documents.find(ofDay(community, date, HELD, spaces))),
 
     /** The first held bookings inside the hours of a closed time, and how many there are. */
-    async inside(closure: ClosedHours, limit: number) {
-      const first: BookingDocument[] = [];
-      let count = 0;
-      for await (const { document } of documents.find(heldBetween(closure.communityId, closure.from, closure.to))) {
-        if (!concerns(closure, document)) continue;
-        const day = wallDay(document.date, document.timeZone);
-        if (!overlaps(bookedTime(day, document), closedTime(day, closure))) continue;
-        count += 1;
-        if (first.length < limit) first.push(document);
-      }
-      return { first, count };
+    inside: (closure: LeavingOut, limit: number) =>
+      inHours(
+        closure,
+        limit,
+        (isLeftOut) => !isLeftOut,
+        () => 0,
+      ),
+
+    /** The same of the bookings that hold its hours, or the gap beside them, on the days from `first` on that it has left out. */
+    inTheWay(closure: LeavingOut, first: PlainDate, spaces: readonly Space[], limit: number) {
+      const gaps = new Map(spaces.map(({ spaceId, gapHours = 0 }) => [spaceId, gapHours]));
+      const isWanted = (isLeftOut: boolean, date: PlainDate) =>
+        isLeftOut && date >= first && !closure.datesLeftOut.includes(date);
+      return inHours(closure, limit, isWanted, (space) => gaps.get(space) ?? 0);
     },
 
     /** The first bookings of some spaces on a day that were declined, withdrawn or cancelled or expired, and how many there are. */

@@ -84,7 +84,7 @@ test('one date of a weekly own event is left out for good, and the last one ends
   expect([await shownOn(600), await shownOn(607), await shownOn(614)]).toEqual([true, false, true]);
   const [entry = ''] =
     /<tr>.*?<\/tr>/s.exec((await harbour.open('/console/history')).text.split('<tbody>')[1] ?? '') ?? [];
-  expect(entry).toMatch(/Closed time has one date less.*harbour@demo.example/s);
+  expect(entry).toMatch(/Own event has one date less.*harbour@demo.example/s);
   // Once more changes nothing.
   const again = await leaveOut(inDays(607));
   expect(textOf(again)).toContain('State 4 days of spaces, 2 left out');

@@ -111,6 +111,7 @@ describe('each page and form of the console', () => {
       '/console/bookings/:id/cancel',
       '/console/bookings/:id/decline',
       '/console/bookings/:id/review',
+      '/console/calendar/closures/:id/cancel',
       '/console/calendar/closures/:id/change',
       '/console/calendar/closures/:id/end',
       '/console/calendar/closures/:id/leave-out',

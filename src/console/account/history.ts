@@ -153,7 +153,7 @@ const changeTable = (changes: readonly NamedChange[], format: ValueFormat): Html
   );
 
 /** The subject of a change, by name. Names keep their case at the beginning of a sentence. */
-function subjectText({ of, name, event }: NamedChange, startsSentence = false): Html {
+function subjectText({ of, name, event, closureKind }: NamedChange, startsSentence = false): Html {
   const word = (text: string) => (startsSentence ? capitalised(text) : text);
   const called = name !== undefined && html` “${named(name)}”`;
   switch (of.kind) {
@@ -172,7 +172,7 @@ function subjectText({ of, name, event }: NamedChange, startsSentence = false): 
     case 'invitation':
       return html`${word('invitation')} ${of.id.slice(0, 8)}…`;
     case 'closure':
-      return html`${word(event.type === 'ClosureAdded' && event.data.kind === 'OwnEvent' ? 'own event' : 'closed time')}`;
+      return html`${word(closureKind === 'OwnEvent' ? 'own event' : 'closed time')}`;
     case 'client':
       return html`${word(event.type.startsWith('Client') ? 'service client' : 'app')}${called || ' that was removed'}`;
     default:

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ReadableClosure } from '../../../projections/closures.ts';
 import { localDate } from '../../domain/calendar.ts';
-import type { SpaceDate } from '../../domain/closure.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import type { ClosureKind } from '../../domain/events.ts';
 import type { SpaceId } from '../../domain/ids.ts';
@@ -10,21 +9,20 @@ import { capitalised, counted, hours, shortDate, zoneName } from '../../html/for
 import { type Html, html, named } from '../../html/html.ts';
 import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { backTo, viaField } from '../parts/back-link.ts';
-import { bookingTable } from '../parts/booking-views.ts';
 import { confirm, dateField, hasProblems, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
-import { BRANDS } from '../parts/other-party.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
+import { bookingsSection, cancelTicked, MOST_BOOKINGS, problemsOfCancelling } from './closure-bookings.ts';
 import { closureFields, problemsInAddress, readClosure, type TypedClosure, typedIn } from './closure-form.ts';
 
 export const CLOSURES = '/console/calendar/closures';
 export const IMPORT = `${CLOSURES}/import`;
 
-/** Bookings inside a closed time, and days left out, that its page lists. It counts the others. */
+/** Days left out that its page lists. It counts the others. */
 const MOST_LISTED = 50;
 
 const HOW_TO_CLOSE = 'Close a day for all spaces, or enter an event of your own.';
@@ -100,15 +98,12 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
   ): Promise<PageContent> {
     const { account } = visit;
     const { replaces } = closure;
-    const [spaces, former, inside] = await Promise.all([
+    const [spaces, former] = await Promise.all([
       queries.spaces.list(account),
       replaces && queries.closures.get(account.id, replaces.closureId),
-      closure.kind === 'Closure' && closure.endedAt === undefined
-        ? queries.calendar.inside(closure, MOST_LISTED)
-        : { first: [], count: 0 },
     ]);
     const names = namesOf(spaces);
-    const more = inside.count - inside.first.length;
+    const bookings = await concernedBy(visit, closure, spaces);
     return {
       title: titleOf(closure),
       heading: closure.title === undefined ? titleOf(closure) : named(closure.title),
@@ -116,14 +111,27 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
       back: { href: CLOSURES, label: 'Closed times and own events' },
       problems,
       main: html`<section class="card stack" id="closure" data-live-region>${factsOf(closure, names)}
-${formerNote(closure, former)}${closure.endedAt === undefined && may(visit, 'Coordinator') && actionsOf(visit, closure)}</section>
-${may(visit, 'Coordinator') && leaveOutForm(visit, closure, problems)}${leftOutList(closure, names)}${
-  inside.count > 0 &&
-  html`<section class="stack tight"><h2>Bookings inside it</h2><p>They stay, until you decline or cancel them.</p>
-${bookingTable(inside.first, BRANDS, 'Bookings inside it')}${more > 0 && html`<p>And ${more} more.</p>`}</section>`
-}`,
+${formerNote(closure, former)}${actionsOf(visit, closure)}</section>
+${leaveOutForm(visit, closure, problems)}${leftOutList(closure, names)}
+${bookingsSection(visit, closure, bookings, problems)}`,
     };
   }
+
+  /** The bookings inside a closed time, or in the way of an own event. */
+  async function concernedBy(visit: CommunityVisit, closure: ReadableClosure, spaces: readonly Space[]) {
+    if (closure.endedAt !== undefined) return { first: [], count: 0 };
+    if (closure.kind === 'Closure') return queries.calendar.inside(closure, MOST_BOOKINGS);
+    const today = localDate(visit.now, visit.accountZone);
+    return queries.calendar.inTheWay(closure, today, spaces, MOST_BOOKINGS);
+  }
+
+  community.post(`${CLOSURES}/:id/cancel`, 'Coordinator', async (visit) => {
+    const closure = await queries.closures.get(visit.account.id, visit.params.id ?? '');
+    if (closure === undefined) return missing('closed time');
+    const problems = problemsOfCancelling(visit);
+    if (hasProblems(problems)) return closurePage(visit, closure, problems);
+    return cancelTicked({ commands, queries }, visit, closure);
+  });
 
   community.post(`${CLOSURES}/:id/leave-out`, 'Coordinator', async (visit) => {
     const { account, params, context, form } = visit;
@@ -278,7 +286,8 @@ const formerNote = ({ endedAt }: ReadableClosure, former: ReadableClosure | unde
     ? html`<p class="small">Some days stay <a href="${CLOSURES}/${former.closureId}">as they were before the change</a>.</p>`
     : undefined;
 
-function actionsOf(visit: CommunityVisit, closure: ReadableClosure): Html {
+function actionsOf(visit: CommunityVisit, closure: ReadableClosure): Html | undefined {
+  if (closure.endedAt !== undefined || !may(visit, 'Coordinator')) return undefined;
   const change =
     closure.state === 'Done' && buttonLink(`${CLOSURES}/${closure.closureId}/change`, 'Change…', 'small quiet');
   return html`<div class="row">${change}${endForm(visit, closure)}</div>`;
@@ -296,7 +305,8 @@ const endForm = (visit: CommunityVisit, closure: ReadableClosure): Html =>
 /** The form that leaves out one of several dates, such as a holiday of a weekly event. */
 function leaveOutForm(visit: CommunityVisit, closure: ReadableClosure, problems: Problems): Html | undefined {
   const { closureId, endedAt, state, days, spaceIds } = closure;
-  if (endedAt !== undefined || state === 'Working' || days === spaceIds.length) return undefined;
+  if (endedAt !== undefined || state === 'Working' || days === spaceIds.length || !may(visit, 'Coordinator'))
+    return undefined;
   const hint = 'The hours of this date can be booked again. It cannot be taken back.';
   const value = visit.form.text('date');
   const content = html`<h2>Leave out a date</h2>${dateField({ name: 'date', label: 'Date', hint, value, required: true, problems })}
@@ -306,12 +316,14 @@ function leaveOutForm(visit: CommunityVisit, closure: ReadableClosure, problems:
 
 function leftOutList({ leftOut }: ReadableClosure, names: Names): Html | undefined {
   if (leftOut.length === 0) return undefined;
-  const more = leftOut.length - MOST_LISTED;
-  const item = ({ spaceId, date }: SpaceDate) => {
-    const name = named(names.get(spaceId) ?? `Space ${spaceId}`);
-    return html`<li><a href="/console/calendar/${date}?space=${spaceId}">${shortDate(date)}</a>, ${name}</li>`;
+  const byDate = [...Map.groupBy(leftOut, ({ date }) => date)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const more = byDate.length - MOST_LISTED;
+  const item = ([date, days]: (typeof byDate)[number]) => {
+    const ids = days.map(({ spaceId }) => spaceId);
+    const only = ids.length === 1 && `?space=${ids[0]}`;
+    return html`<li><a href="/console/calendar/${date}${only}">${shortDate(date)}</a>, ${spacesText(ids, names)}</li>`;
   };
   return html`<section class="stack tight"><h2>Days left out</h2><p>The hours are not free on these days, the clocks skip
 them, or the date was left out or changed by hand.</p>
-<ul class="bullets">${leftOut.slice(0, MOST_LISTED).map(item)}</ul>${more > 0 && html`<p>And ${more} more.</p>`}</section>`;
+<ul class="bullets">${byDate.slice(0, MOST_LISTED).map(item)}</ul>${more > 0 && html`<p>And ${more} more.</p>`}</section>`;
 }

@@ -197,7 +197,7 @@ export const choices = (
     (choice, index) =>
       html`<li><label class="choice"><input${index === 0 && html` id="${name}"`} type="${type}" name="${name}"
 value="${choice.value}"${flag('checked', choice.checked)}>
-<span class="what">${choice.label}${choice.hint && html`<span class="hint">${choice.hint}</span>`}</span></label></li>`,
+<span class="what"><span>${choice.label}</span>${choice.hint && html`<span class="hint">${choice.hint}</span>`}</span></label></li>`,
   )}</ul>${errorText(name, problems[name])}</fieldset>`;
 
 export const hiddenField = (name: string, value: string | number): Html =>

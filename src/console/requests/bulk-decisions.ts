@@ -1,29 +1,18 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import type { Account } from '../../domain/account.ts';
-import { isRefusal, type Refusal } from '../../domain/decision.ts';
+import type { Refusal } from '../../domain/decision.ts';
 import { REASON, wrongText } from '../../domain/limits.ts';
 import { amount, counted, hours, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import type { Flash } from '../../html/layout.ts';
-import { isUnavailable } from '../../runtime/unavailable.ts';
 import { type Answer, nothingToDo, type PageContent } from '../parts/answer.ts';
-import { briefly } from '../parts/booking-views.ts';
 import { hasProblems, hiddenField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit, Visit } from '../parts/visit.ts';
+import { type BulkVerb, decideEach, MAX_AT_ONCE, messageOf, totalOf } from './bulk-outcomes.ts';
 import { listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
 import { recentReasons } from './inbox-reads.ts';
 import { inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
-import { lastStepOf, sentenceOf } from './what-happened.ts';
-
-/** More than the rows of a page. */
-const MAX_AT_ONCE = 100;
-/** The message travels in a sealed cookie of 4 KiB. The rows show what does not fit. */
-const MAX_MESSAGE_BYTES = 2_200;
-
-type Outcome = { readonly request: BookingDocument; readonly refused?: string };
 
 /** Decides several requests, each on its own. The message names those that were refused. */
 export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
@@ -93,79 +82,21 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     verb: Verb,
     decide: (request: BookingDocument) => Promise<Refusal | object>,
   ): Promise<Answer> {
-    const outcomes = await Promise.all(
-      selected.map(async (request): Promise<Outcome> => {
-        try {
-          const outcome = await decide(request);
-          if (!isRefusal(outcome)) return { request };
-          const last = await lastStepOf(queries, visit, request);
-          const isPending = last === undefined || last.verb === 'requested';
-          return { request, refused: isPending ? outcome.details : sentenceOf(last) };
-        } catch (error) {
-          if (!isUnavailable(error)) throw error;
-          return { request, refused: `It is not known whether it was ${verb}. Look again in a moment.` };
-        }
-      }),
-    );
-    const { flash, isWhole } = messageOf(outcomes, visit.account, verb);
+    const each = { verb, decide, undecided: () => 'requested' };
+    const { flash, isWhole } = messageOf(await decideEach(queries, visit, selected, each), visit.account, verb);
     const ids = selected.map(({ bookingId }) => bookingId);
     const shown = list.shown.length > 0 || isWhole ? list.shown : ids;
     return { go: inboxPath(list, { ...list, shown }), flash };
   }
 }
 
-type Verb = 'approved' | 'declined';
+type Verb = Exclude<BulkVerb, 'cancelled'>;
 type Picked = {
   readonly selected: readonly BookingDocument[];
   readonly list: RequestList;
   /** If the form selects the requests of all pages: how many they are. */
   readonly matching?: number;
 };
-
-/** The message about all of them, and whether it names all that were refused. */
-function messageOf(
-  outcomes: readonly Outcome[],
-  account: Account,
-  verb: Verb,
-): { readonly flash: Flash; readonly isWhole: boolean } {
-  const done = outcomes.filter(({ refused }) => refused === undefined).map(({ request }) => request);
-  const refused = outcomes.filter((one) => one.refused !== undefined);
-  const summary = doneText(done, account, verb);
-  if (refused.length === 0) return { flash: { kind: 'done', text: summary }, isWhole: true };
-
-  const lines = [summary, `${counted(refused.length, 'request')} could not be ${verb}:`];
-  let namedCount = 0;
-  for (const { request, refused: why } of refused) {
-    const line = `${briefly(request, account)}: ${why}`;
-    if (Buffer.byteLength([...lines, line].join('\n')) > MAX_MESSAGE_BYTES) break;
-    lines.push(line);
-    namedCount += 1;
-  }
-  const isWhole = namedCount === refused.length;
-  if (!isWhole) lines.push(`And ${counted(refused.length - namedCount, 'other')}: see the rows below.`);
-  return { flash: { kind: 'problem', text: lines.join('\n') }, isWhole };
-}
-
-/** `2 requests approved. $230.00 were charged.` */
-function doneText(done: readonly BookingDocument[], account: Account, verb: Verb): string {
-  if (done.length === 0) return `Nothing was ${verb}.`;
-  const [only] = done;
-  const names = only !== undefined && done.length === 1 ? `: ${briefly(only, account)}` : '';
-  const text = `${counted(done.length, 'request')} ${verb}${names}.`;
-  if (verb === 'declined') return text;
-  return `${text} ${totalOf(done)} ${done.length === 1 ? 'was' : 'were'} charged.`;
-}
-
-/** The sum of the totals, for each currency. */
-const totalOf = (requests: readonly BookingDocument[]): string =>
-  [...Map.groupBy(requests, ({ currency }) => currency)]
-    .map(([currency, list]) =>
-      amount(
-        list.reduce((sum, { totalPrice }) => sum + totalPrice, 0),
-        currency,
-      ),
-    )
-    .join(' and ');
 
 /** Lists the requests that a question is about. */
 const listed = (requests: readonly BookingDocument[]): Html =>

@@ -34,6 +34,14 @@ document.addEventListener('change', ({ target }) => {
   target.reportValidity();
 });
 
+// A box that ticks all others of its form, and is unticked with any of them.
+document.addEventListener('change', ({ target }) => {
+  const boxes = target.form ? [...target.form.querySelectorAll('input[type=checkbox]')] : [];
+  const { ticks } = target.dataset;
+  if (ticks) for (const box of boxes) if (box.name === ticks) box.checked = target.checked;
+  if (!ticks && !target.checked) for (const box of boxes) if (box.dataset.ticks === target.name) box.checked = false;
+});
+
 // Counts the characters of a field with a maximum length.
 document.addEventListener('input', ({ target }) => {
   const counter = target.id && document.querySelector(`[data-counts="${CSS.escape(target.id)}"]`);

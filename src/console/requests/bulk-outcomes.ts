@@ -1,0 +1,98 @@
+import type { BookingDocument } from '../../../projections/bookings.ts';
+import type { Account } from '../../domain/account.ts';
+import { isRefusal, type Refusal } from '../../domain/decision.ts';
+import { amount, counted } from '../../html/formats.ts';
+import type { Flash } from '../../html/layout.ts';
+import { isUnavailable } from '../../runtime/unavailable.ts';
+import { briefly } from '../parts/booking-views.ts';
+import type { PageDeps } from '../parts/routes.ts';
+import type { Visit } from '../parts/visit.ts';
+import { lastStepOf, sentenceOf } from './what-happened.ts';
+
+/** Bookings that a form decides at once: more than the rows of a page. */
+export const MAX_AT_ONCE = 100;
+/** The message travels in a sealed cookie of 4 KiB. The rows show what does not fit. */
+const MAX_MESSAGE_BYTES = 2_200;
+
+export type BulkVerb = 'approved' | 'declined' | 'cancelled';
+
+/** What became of one of several bookings. */
+export type BulkOutcome = { readonly request: BookingDocument; readonly refused?: string };
+
+/**
+ * Decides each of several bookings on its own.
+ * @param each `undecided`: the last step of a booking that nothing has happened to meanwhile, so that the refusal itself gives the reason
+ */
+export const decideEach = (
+  queries: PageDeps['queries'],
+  visit: Visit,
+  selected: readonly BookingDocument[],
+  each: {
+    readonly verb: BulkVerb;
+    readonly decide: (request: BookingDocument) => Promise<Refusal | object>;
+    readonly undecided: (request: BookingDocument) => string;
+  },
+): Promise<readonly BulkOutcome[]> =>
+  Promise.all(
+    selected.map(async (request): Promise<BulkOutcome> => {
+      try {
+        const outcome = await each.decide(request);
+        if (!isRefusal(outcome)) return { request };
+        const last = await lastStepOf(queries, visit, request);
+        const isUndecided = last === undefined || last.verb === each.undecided(request);
+        return { request, refused: isUndecided ? outcome.details : sentenceOf(last) };
+      } catch (error) {
+        if (!isUnavailable(error)) throw error;
+        return { request, refused: `It is not known whether it was ${each.verb}. Look again in a moment.` };
+      }
+    }),
+  );
+
+/** The message about all of them, and whether it names all that were refused. */
+export function messageOf(
+  outcomes: readonly BulkOutcome[],
+  account: Account,
+  verb: BulkVerb,
+): { readonly flash: Flash; readonly isWhole: boolean } {
+  const done = outcomes.filter(({ refused }) => refused === undefined).map(({ request }) => request);
+  const refused = outcomes.filter((one) => one.refused !== undefined);
+  const summary = doneText(done, account, verb);
+  if (refused.length === 0) return { flash: { kind: 'done', text: summary }, isWhole: true };
+
+  const lines = [summary, `${counted(refused.length, nounOf(verb))} could not be ${verb}:`];
+  let namedCount = 0;
+  for (const { request, refused: why } of refused) {
+    const line = `${briefly(request, account)}: ${why}`;
+    if (Buffer.byteLength([...lines, line].join('\n')) > MAX_MESSAGE_BYTES) break;
+    lines.push(line);
+    namedCount += 1;
+  }
+  const isWhole = namedCount === refused.length;
+  if (!isWhole) lines.push(`And ${counted(refused.length - namedCount, 'other')}: see the rows below.`);
+  return { flash: { kind: 'problem', text: lines.join('\n') }, isWhole };
+}
+
+/** `2 requests approved. $230.00 were charged.` */
+function doneText(done: readonly BookingDocument[], account: Account, verb: BulkVerb): string {
+  if (done.length === 0) return `Nothing was ${verb}.`;
+  const [only] = done;
+  const names = only !== undefined && done.length === 1 ? `: ${briefly(only, account)}` : '';
+  const text = `${counted(done.length, nounOf(verb))} ${verb}${names}.`;
+  // Those that were requests had not been paid.
+  const paid = verb === 'cancelled' ? done.filter(({ status }) => status === 'Approved') : done;
+  if (verb === 'declined' || paid.length === 0) return text;
+  return `${text} ${totalOf(paid)} ${paid.length === 1 ? 'was' : 'were'} ${verb === 'approved' ? 'charged' : 'refunded'}.`;
+}
+
+const nounOf = (verb: BulkVerb): string => (verb === 'cancelled' ? 'booking' : 'request');
+
+/** The sum of the totals, for each currency. */
+export const totalOf = (requests: readonly BookingDocument[]): string =>
+  [...Map.groupBy(requests, ({ currency }) => currency)]
+    .map(([currency, list]) =>
+      amount(
+        list.reduce((sum, { totalPrice }) => sum + totalPrice, 0),
+        currency,
+      ),
+    )
+    .join(' and ');

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { Browser, type Page } from '../browser.ts';
+import { inDays } from '../in-days.ts';
+import { CONTEXT } from '../running-service.fixture.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+const LIST = '/console/calendar/closures';
+const TERMS = { windowStart: 8, windowEnd: 22, durationHours: 1, eventFee: cents(10_000), answerHours: 720 };
+let running: Running;
+let harbour: Browser;
+let union: Browser;
+let rooms: number[];
+
+beforeAll(async () => {
+  running = await startDemo();
+  const [first, second] = running.demo.communities;
+  [harbour, union] = [new Browser(running.url), new Browser(running.url)];
+  await Promise.all([harbour.signIn(first.user), union.signIn(second.user)]);
+});
+afterAll(() => running.stop());
+beforeEach(async () => {
+  const { catalogue } = running.service.core.commands;
+  const owner = communityId(running.demo.communities[0].id);
+  const add = (name: string) => catalogue.addSpace({ ...TERMS, name, communityId: owner }, CONTEXT);
+  rooms = [accepted(await add('Oak')), accepted(await add('Elm'))];
+});
+
+const commands = () => running.service.core.commands;
+const textOf = ({ text }: Page) => text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+const by = () => ({ communityId: communityId(running.demo.communities[0].id) });
+const statusOf = async (id: number) =>
+  (await running.service.core.queries.bookings.get({ kind: 'Community', id: by().communityId }, id))?.status;
+
+async function book(room: number | undefined, date: string, startHour: number, isApproved = false): Promise<number> {
+  const details = { spaceId: spaceId(room ?? 0), date: date as PlainDate, startHour };
+  const { bookingId } = accepted(
+    await commands().bookings.request({ brandId: brandId(running.demo.brands[0].id), details }, CONTEXT),
+  );
+  if (isApproved) accepted(await commands().bookings.approve({ bookingId, ...by() }, CONTEXT));
+  return bookingId;
+}
+const add = async (kind: string, fields: Readonly<Record<string, string | readonly string[]>>) =>
+  harbour.send(await harbour.open(`${LIST}/new?kind=${kind}`), `${LIST}/new`, { spaces: rooms.map(String), ...fields });
+const cancel = (page: Page, fields: Readonly<Record<string, string | readonly string[]>>) =>
+  harbour.send(page, /\/cancel$/, fields);
+
+test('the bookings inside a closed day are chosen and cancelled in one step with a reason, and each brand gets its mail', async () => {
+  const date = inDays(40);
+  const held = [
+    await book(rooms[0], date, 9),
+    await book(rooms[0], date, 11, true),
+    await book(rooms[1], date, 9, true),
+  ];
+  const [request = 0, approved = 0, other = 0] = held;
+  const day = await add('Closure', { title: 'Floor', from: date });
+  expect(day.flash).toContain('3 bookings inside it stay');
+  expect(day.text.match(/name="booking"/g)).toHaveLength(3);
+
+  for (const [fields, field, problem] of [
+    [{ booking: [], reason: 'Floor' }, 'booking', 'Tick the bookings to cancel.'],
+    [{ booking: `${request} Pending`, reason: ' ' }, 'reason', 'Give a reason.'],
+    [{ booking: `${request} Pending`, reason: 'x'.repeat(501) }, 'reason', 'Reason'],
+  ] as const) {
+    const refused = await cancel(day, fields);
+    expect(refused.status).toBe(422);
+    expect(new RegExp(`id="${field}-error".*?</p>`, 's').exec(refused.text)?.[0]).toContain(problem);
+  }
+  expect(await Promise.all(held.map(statusOf))).toEqual(['Pending', 'Approved', 'Approved']);
+
+  const chosen = { booking: [`${request} Pending`, `${approved} Approved`], reason: 'New floor' };
+  const cancelled = await cancel(day, chosen);
+  expect(cancelled.flash).toMatch(/^2 bookings cancelled\. .*115\.00 was refunded\.$/);
+  expect(await Promise.all(held.map(statusOf))).toEqual(['Cancelled', 'Cancelled', 'Approved']);
+  expect(cancelled.text.match(/name="booking"/g)).toHaveLength(1);
+  const account = { kind: 'Community', id: by().communityId } as const;
+  const last = await running.service.core.queries.bookings.get(account, approved);
+  expect(last).toMatchObject({ reason: 'New floor', cancelledBy: 'Community' });
+
+  // Without JavaScript, one box chooses all that the page lists.
+  expect((await cancel(cancelled, { all: 'yes', reason: 'New floor' })).flash).toContain('1 booking cancelled');
+  expect(await statusOf(other)).toBe('Cancelled');
+  expect((await harbour.open(day.url)).text).not.toContain('Bookings inside it');
+});
+
+test('those that cannot be cancelled are named with the reason, and the others are cancelled', async () => {
+  const date = inDays(41);
+  const held = [await book(rooms[0], date, 9), await book(rooms[0], date, 10), await book(rooms[0], date, 11, true)];
+  const [approvedSince = 0, withdrawn = 0, kept = 0] = held;
+  const day = await add('Closure', { from: date });
+  accepted(await commands().bookings.approve({ bookingId: approvedSince, ...by() }, CONTEXT));
+  const brand = { kind: 'Brand', id: brandId(running.demo.brands[0].id) } as const;
+  accepted(await commands().bookings.cancel({ bookingId: withdrawn, by: brand }, CONTEXT));
+  const answer = await cancel(day, { all: 'yes', reason: 'Floor' });
+  expect(answer.flash).toMatch(/1 booking cancelled: .*11:00–12:00.*\n?2 bookings could not be cancelled:/s);
+  expect(answer.flash).toMatch(/09:00–10:00: It was approved by/);
+  expect(answer.flash).toMatch(/10:00–11:00: It was withdrawn/);
+  expect(await Promise.all(held.map(statusOf))).toEqual(['Approved', 'Cancelled', 'Cancelled']);
+  expect(kept).toBeGreaterThan(0);
+  // A booking that is not to this account, and too many.
+  const foreign = await cancel(answer, { booking: '999999 Approved', reason: 'Floor' });
+  expect(foreign.flash).toContain('Nothing was cancelled: ');
+  const many = Array.from({ length: 101 }, (_, index) => `${index + 1} Pending`);
+  expect((await cancel(foreign, { booking: many, reason: 'Floor' })).text).toContain('Tick at most 100.');
+  expect((await union.open(day.url)).status).toBe(404);
+});
+
+test('a booking on a date that was left out is not inside the closed time', async () => {
+  const range = { from: inDays(50), to: inDays(51) };
+  const day = await add('Closure', range);
+  await harbour.send(day, /\/leave-out$/, { date: inDays(50) });
+  await book(rooms[0], inDays(50), 9);
+  expect((await harbour.open(day.url)).text).not.toContain('Bookings inside it');
+});
+
+test('what is in the way of an own event is cancelled, and it is entered on the days that are free then, in one step', async () => {
+  const dates = [inDays(60), inDays(67), inDays(74)];
+  const inTheWay = [
+    await book(rooms[0], dates[0] ?? '', 18, true),
+    await book(rooms[0], dates[1] ?? '', 18),
+    await book(rooms[0], dates[1] ?? '', 19),
+  ];
+  await book(rooms[0], dates[0] ?? '', 12);
+  const hours = { start: '18', until: '20', spaces: String(rooms[0]) };
+  const choir = await add('OwnEvent', { ...hours, title: 'Choir', from: dates[0] ?? '', to: dates[2] ?? '' });
+  expect(choir.flash).toContain('1 day of spaces. 2 days left out');
+  expect(textOf(choir)).toContain('Bookings in its way');
+  expect(choir.text.match(/name="booking"/g)).toHaveLength(3);
+  const [approved, first] = inTheWay;
+  const answer = await cancel(choir, { booking: [`${approved} Approved`, `${first} Pending`], reason: 'Choir' });
+  expect(answer.flash).toMatch(/2 bookings cancelled.*The own event is entered on 1 day more\./s);
+  const shownOn = async (date: string | undefined) =>
+    textOf(await harbour.open(`/console/calendar/${date}`)).includes('Choir 18:00–20:00');
+  expect([await shownOn(dates[0]), await shownOn(dates[1]), await shownOn(dates[2])]).toEqual([true, false, true]);
+  // The second date has another booking.
+  expect((await cancel(answer, { all: 'yes', reason: 'Choir' })).flash).toContain('is entered on 1 day more');
+  expect(await shownOn(dates[1])).toBe(true);
+});
