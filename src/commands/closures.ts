@@ -51,6 +51,7 @@ export type ClosureCommand = Pick<
   readonly closureId?: ClosureId;
 };
 
+const NOT_ITS_DAYS = refuse('ValidationError', 'It has none of these days any more.');
 const STILL_WORKING = refuse('ValidationError', 'Its days are still being closed or opened. Try again in a moment.');
 
 type Named = { readonly closureId: string; readonly communityId: number };
@@ -307,12 +308,17 @@ export function createClosureCommands(deps: {
       const { stored, today } = found;
       const { closureId, leftOut, spaceIds } = stored;
       const onDate = spaceIds.map((spaceId) => ({ spaceId, date }));
+      // A change that takes the date over first has it on another closed time.
+      const isOver = notLeftOut(onDate, stored).length === 0 && !stored.datesLeftOut.includes(date);
+      if (stored.replacedBy !== undefined || (isOver && stored.endedAt === undefined)) return NOT_ITS_DAYS;
       const outcome = await handler.execute(streamOf.venue_closure(closureId), closure, context, (current) =>
         leaveOutDate(current, { closureId, communityId: stored.communityId, date }, today),
       );
       if (isRefusal(outcome)) return outcome;
       if (outcome.state === undefined || outcome.state.hasEnded) return { closureId, hasEnded: true };
-      await days.open(outcome.state, onDate, context);
+      const opened = await days.open(outcome.state, onDate, context);
+      const areNew = opened.some((day) => !isRefusal(day) && day.events.length > 0);
+      if (outcome.events.length > 0 && !areNew) return NOT_ITS_DAYS;
       const others = leftOut.filter((day) => day.date !== date);
       const hasEnded = others.length + spaceIds.length === stored.days;
       const ended = hasEnded ? await endAll(outcome.state, context) : 0;

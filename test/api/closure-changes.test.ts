@@ -188,6 +188,10 @@ describe('a change', () => {
       { closureId: renamed.closureId, title: undefined, hours: '18-20' },
       { closureId: concert.closureId, title: 'Concert', hours: '19-23' },
     ]);
+    for (const date of ['2027-01-04', '2027-01-11'] as PlainDate[])
+      expect(await commands().leaveOut({ closureId: id, communityId: community.id, date }, CONTEXT)).toMatchObject({
+        details: 'It has none of these days any more.',
+      });
     expect(await change(renamed.closureId, { date: '2027-01-11', start: 9 })).toMatchObject({
       refused: 'ValidationError',
       details: 'It has none of these days any more.',
