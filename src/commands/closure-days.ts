@@ -3,10 +3,10 @@ import { spaces } from '../../projections/spaces.ts';
 import { wallDay } from '../domain/calendar.ts';
 import { closeOrLeaveOut, notFree, type Obstacle, obstacleTo, reopenTime } from '../domain/closed-time.ts';
 import { type Closure, type SpaceDate, spaceDatesOf } from '../domain/closure.ts';
-import { isRefusal } from '../domain/decision.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { ClosureAdded, TimeClosed } from '../domain/events.ts';
 import { bookedTime, closedTime, overlaps } from '../domain/held-times.ts';
-import type { BookingId, SpaceId } from '../domain/ids.ts';
+import { type BookingId, type CommunityId, closureId, type SpaceId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import type { SpaceDay } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
@@ -21,6 +21,12 @@ import type { CommandContext, CommandHandler } from './command-handler.ts';
 const DAYS_AT_ONCE = 16;
 
 export type Progress = (progress: { readonly done: number; readonly total: number }) => void;
+
+/** A booking, and the day of a space that it holds hours of. */
+export type HeldDay = SpaceDate & { readonly communityId: CommunityId; readonly bookingId: BookingId };
+
+/** For an own event that is only thought of. */
+const ANY = closureId('-');
 
 /** What became of a day that was to be closed. */
 type DayOutcome = SpaceDate & {
@@ -117,6 +123,23 @@ export function createClosureDays(deps: {
         },
         progress,
       );
+    },
+
+    /** Why an own event would not be free on the days of these bookings if they were cancelled; undefined if it would be on all of them. */
+    async whyStillTaken(
+      { start, until }: Pick<TimeClosed['data'], 'start' | 'until'>,
+      bookings: readonly HeldDay[],
+    ): Promise<Refusal | undefined> {
+      const spaceOf = await spacesWith(bookings.map(({ spaceId }) => spaceId));
+      const ids = new Set(bookings.map(({ bookingId }) => bookingId));
+      for (const { spaceId, communityId, date } of bookings) {
+        const { open, closed } = await handler.load(streamOf.spaceDay(spaceId, date), spaceDay);
+        const others = new Map([...open].filter(([id]) => !ids.has(id)));
+        const data = { spaceId, communityId, date, kind: 'OwnEvent', start, until, closureId: ANY } as const;
+        const obstacle = obstacleTo(data, { open: others, closed }, spaceOf(spaceId));
+        if (obstacle !== undefined) return refuse('SlotUnavailable', await reasonOf(data, obstacle, spaceOf(spaceId)));
+      }
+      return undefined;
     },
 
     /** Opens some of its days for good. */

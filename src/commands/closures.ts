@@ -25,7 +25,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { closure, spaceDay } from './aggregates.ts';
 import { spacesOf } from './catalogue.ts';
 import { type ClosureChange, intendedAgain, intendedChange, notLeftOut } from './closure-change.ts';
-import { createClosureDays, type Progress, timeClosedOn } from './closure-days.ts';
+import { createClosureDays, type HeldDay, type Progress, timeClosedOn } from './closure-days.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
 
 /** What became of a closed time or an own event. */
@@ -89,6 +89,11 @@ export type ClosureCommands = {
    * Refuses what {@link changeClosure} refuses, and `SlotUnavailable` if none of the days can change; it then is as it was.
    */
   change(command: Named & ClosureChange, context: CommandContext, progress?: Progress): Promise<Closing | Refusal>;
+  /** Why an own event would not be free on the days of these bookings if they were cancelled; undefined if it would be on all of them. */
+  whyStillTaken(
+    hours: { readonly start: number; readonly until: number },
+    bookings: readonly HeldDay[],
+  ): Promise<Refusal | undefined>;
   /**
    * Enters an own event again on days that it has left out and that may be free by now: on each date an own event of its own. Says on how many of
    * the days it is.
@@ -283,6 +288,8 @@ export function createClosureCommands(deps: {
       if (isRefusal(outcome)) return outcome;
       return { ...outcome, skipped: notLeftOut(outcome.skipped, stored) };
     },
+
+    whyStillTaken: days.whyStillTaken,
 
     async enterAgain({ days: wanted, ...name }, context) {
       const found = await currentOf(name);

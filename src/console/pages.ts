@@ -19,6 +19,7 @@ import { bookingPages } from './bookings/bookings.ts';
 import { chargePages } from './bookings/charges.ts';
 import { reviewPages } from './bookings/reviews.ts';
 import { calendarPages } from './calendar/calendar.ts';
+import { closureAddPages } from './calendar/closure-add.ts';
 import { closureChangePages } from './calendar/closure-change.ts';
 import { closureImportPages } from './calendar/closure-import.ts';
 import { closurePages } from './calendar/closures.ts';
@@ -35,6 +36,7 @@ const PAGES = [
   inboxPages,
   bulkDecisionPages,
   calendarPages,
+  closureAddPages,
   closurePages,
   closureChangePages,
   closureImportPages,

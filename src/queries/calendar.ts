@@ -36,8 +36,8 @@ export type DayClosure = { readonly closure: ReadableClosure; readonly spaceIds:
 
 type ClosedHours = Pick<Closure, 'kind' | 'communityId' | 'spaceIds' | 'from' | 'to' | 'weekdays' | 'start' | 'until'>;
 
-/** With the days that it does not close. */
-type LeavingOut = ClosedHours & Pick<ReadableClosure, 'leftOut' | 'datesLeftOut'>;
+/** With the days that it does not close, if it has been carried out. */
+type LeavingOut = ClosedHours & Partial<Pick<ReadableClosure, 'leftOut' | 'datesLeftOut'>>;
 
 const BOOKED: readonly BookingStatus[] = ['Approved', 'Completed'];
 const HELD: readonly BookingStatus[] = ['Pending', ...BOOKED];
@@ -104,7 +104,7 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
     isWanted: (isLeftOut: boolean, date: PlainDate) => boolean,
     gapOf: (space: SpaceId) => number,
   ) {
-    const leftOut = new Set(closure.leftOut.map(({ spaceId, date }) => `${spaceId} ${date}`));
+    const leftOut = new Set(closure.leftOut?.map(({ spaceId, date }) => `${spaceId} ${date}`));
     const first: BookingDocument[] = [];
     let count = 0;
     for await (const { document } of documents.find(heldBetween(closure.communityId, closure.from, closure.to))) {
@@ -211,11 +211,12 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
         () => 0,
       ),
 
-    /** The same of the bookings that hold its hours, or the gap beside them, on the days from `first` on that it has left out. */
+    /** The same of the bookings that hold its hours, or the gap beside them, from a date on: on the days that it has left out, or on all. */
     inTheWay(closure: LeavingOut, first: PlainDate, spaces: readonly Space[], limit: number) {
       const gaps = new Map(spaces.map(({ spaceId, gapHours = 0 }) => [spaceId, gapHours]));
+      const { leftOut, datesLeftOut = [] } = closure;
       const isWanted = (isLeftOut: boolean, date: PlainDate) =>
-        isLeftOut && date >= first && !closure.datesLeftOut.includes(date);
+        (isLeftOut || leftOut === undefined) && date >= first && !datesLeftOut.includes(date);
       return inHours(closure, limit, isWanted, (space) => gaps.get(space) ?? 0);
     },
 

@@ -128,12 +128,53 @@ test('what is in the way of an own event is cancelled, and it is entered on the 
   expect(textOf(choir)).toContain('Bookings in its way');
   expect(choir.text.match(/name="booking"/g)).toHaveLength(3);
   const [approved, first] = inTheWay;
-  const answer = await cancel(choir, { booking: [`${approved} Approved`, `${first} Pending`], reason: 'Choir' });
-  expect(answer.flash).toMatch(/2 bookings cancelled.*The own event is entered on 1 day more\./s);
+  // The second date has another booking: nothing is cancelled unless it is enough.
+  const half = await cancel(choir, { booking: [`${approved} Approved`, `${first} Pending`], reason: 'Choir' });
+  expect([half.status, textOf(half)]).toEqual([422, expect.stringMatching(/Nothing was cancelled.*19:00–20:00/)]);
+  expect(await Promise.all(inTheWay.map(statusOf))).toEqual(['Approved', 'Pending', 'Pending']);
+  const answer = await cancel(half, { booking: `${approved} Approved`, reason: 'Choir' });
+  expect(answer.flash).toMatch(/1 booking cancelled.*The own event is entered on 1 day more\./s);
   const shownOn = async (date: string | undefined) =>
     textOf(await harbour.open(`/console/calendar/${date}`)).includes('Choir 18:00–20:00');
   expect([await shownOn(dates[0]), await shownOn(dates[1]), await shownOn(dates[2])]).toEqual([true, false, true]);
-  // The second date has another booking.
   expect((await cancel(answer, { all: 'yes', reason: 'Choir' })).flash).toContain('is entered on 1 day more');
   expect(await shownOn(dates[1])).toBe(true);
+});
+
+test('a single day that bookings hold is freed and taken by the form of the own event, with what was typed', async () => {
+  const date = inDays(80);
+  const held = [await book(rooms[0], date, 18, true), await book(rooms[0], date, 19)];
+  const event = { from: date, start: '18', until: '20', spaces: String(rooms[0]), title: 'Choir' };
+  const refused = await add('OwnEvent', event);
+  expect(refused.status).toBe(422);
+  expect(textOf(refused)).toContain('Bookings in its way');
+  expect(refused.text.match(/name="booking"/g)).toHaveLength(2);
+
+  const cancels = { ...event, cancels: 'yes', reason: 'Choir' };
+  const none = await harbour.send(refused, /\/new$/, { ...cancels, booking: [] });
+  expect(none.text).toContain('Tick the bookings to cancel.');
+  expect(none.text).toContain('value="Choir"');
+  const [first = 0, second = 0] = held;
+  const half = await harbour.send(none, /\/new$/, { ...cancels, booking: `${first} Approved` });
+  expect(half.status).toBe(422);
+  expect(textOf(half)).toMatch(new RegExp(`Nothing was cancelled, as it would not be enough: .*booking #${second} of`));
+  expect(await Promise.all(held.map(statusOf))).toEqual(['Approved', 'Pending']);
+  const done = await harbour.send(half, /\/new$/, { ...cancels, all: 'yes' });
+  expect(done.flash).toMatch(/2 bookings cancelled.*Own event saved: 1 day of spaces\./s);
+  expect(await Promise.all(held.map(statusOf))).toEqual(['Cancelled', 'Cancelled']);
+  // Nor is it if a closed time has the hours as well.
+  const closed = inDays(82);
+  const lost = await book(rooms[0], closed, 18);
+  await add('Closure', { from: closed, title: 'Floor' });
+  const form = await add('OwnEvent', { ...event, from: closed });
+  const useless = await harbour.send(form, /\/new$/, { ...cancels, from: closed, all: 'yes' });
+  expect(textOf(useless)).toMatch(/Nothing was cancelled.*a closed time, “Floor”/);
+  expect(await statusOf(lost)).toBe('Pending');
+  // Without the button, nothing is cancelled.
+  const kept = await book(rooms[0], inDays(81), 18);
+  const other = await add('OwnEvent', { ...event, from: inDays(81) });
+  expect((await harbour.send(other, /\/new$/, { ...event, from: inDays(81), all: 'yes', reason: 'x' })).status).toBe(
+    422,
+  );
+  expect(await statusOf(kept)).toBe('Pending');
 });

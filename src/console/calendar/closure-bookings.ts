@@ -4,9 +4,10 @@ import { isRefusal } from '../../domain/decision.ts';
 import { REASON, wrongText } from '../../domain/limits.ts';
 import { amount, counted, hours, shortDate, shortened } from '../../html/formats.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
-import { type Answer, nothingToDo } from '../parts/answer.ts';
+import type { Flash } from '../../html/layout.ts';
+import type { Answer } from '../parts/answer.ts';
 import { bookingTable, stateOf } from '../parts/booking-views.ts';
-import { choices, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { choices, hasProblems, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { BRANDS } from '../parts/other-party.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
@@ -17,8 +18,8 @@ import { reasonField } from '../requests/decision-forms.ts';
 /** The bookings that a closed time or an own event is about, and how many there are. */
 export type Concerned = { readonly first: readonly BookingDocument[]; readonly count: number };
 
-/** How many of them its page lists. It counts the others. */
-export const MOST_BOOKINGS = MAX_AT_ONCE;
+/** How many of them its page lists: rows of a table, or boxes for those who may cancel. It counts the others. */
+export const mostBookings = (visit: CommunityVisit): number => (may(visit, 'Coordinator') ? MAX_AT_ONCE : 50);
 
 /** The bookings that are to be cancelled, in the state in which the page showed them. */
 type Ticked = ReadonlyMap<number, 'Pending' | 'Approved'>;
@@ -49,6 +50,22 @@ function cancelForm(
   bookings: readonly BookingDocument[],
   problems: Problems,
 ): Html {
+  const note =
+    entersAgain(closure) &&
+    'The event is then entered on their days. If these would still not be free, nothing is cancelled.';
+  const content = html`${onceField()}${cancelFields(visit, bookings, problems, { isRequired: true })}
+${note && html`<p>${note}</p>`}<div><button class="button danger">${buttonOf(closure)}</button></div>`;
+  const action = `/console/calendar/closures/${closure.closureId}/cancel`;
+  return postForm(visit, action, 'card fields full cancel-form', content);
+}
+
+/** The boxes of bookings, one that ticks all of them, and the reason. */
+function cancelFields(
+  visit: CommunityVisit,
+  bookings: readonly BookingDocument[],
+  problems: Problems,
+  { isRequired }: { readonly isRequired: boolean },
+): Html {
   const ticked = tickedIn(visit.form);
   const list = bookings.map((booking) => ({
     value: tickOf(booking),
@@ -57,27 +74,26 @@ function cancelForm(
 <a href="/console/bookings/${booking.bookingId}">booking #${booking.bookingId}</a>`,
     checked: ticked.has(booking.bookingId),
   }));
-  const reason = reasonField(visit, { label: 'Reason', hint: 'Every brand will see it.', required: true, problems });
+  const hint = 'Every brand will see it. Cancelling is final, and what was paid is refunded.';
+  const reason = reasonField(visit, { label: 'Reason', hint, required: isRequired, problems });
   const all = html`<label class="choice"><input type="checkbox" name="all" value="yes" data-ticks="booking">
 <span class="what">All ${bookings.length}</span></label>`;
-  const content = html`${onceField()}${bookings.map((booking) => hiddenField('listed', tickOf(booking)))}
-${bookings.length > 1 && all}${choices({ name: 'booking', label: 'To cancel', problems }, 'checkbox', list)}
-${reason}<p class="hint">It is final. What was paid is refunded.${
-    entersAgain(closure) && ' The event is then entered on the days that are free.'
-  }</p><div><button class="button danger">${buttonOf(closure)}</button></div>`;
-  return postForm(
-    visit,
-    `/console/calendar/closures/${closure.closureId}/cancel`,
-    'card fields full cancel-form',
-    content,
-  );
+  return html`${bookings.map((booking) => hiddenField('listed', tickOf(booking)))}
+${bookings.length > 1 && all}${choices({ name: 'booking', label: 'To cancel', problems }, 'checkbox', list)}${reason}`;
 }
+
+/** The same within the form of an own event that they are in the way of. */
+export const inTheWayFields = (visit: CommunityVisit, { first, count }: Concerned, problems: Problems): Html =>
+  html`<h2>Bookings in its way</h2>${cancelFields(visit, first, problems, { isRequired: false })}${
+    count > first.length && html`<p>And ${(count - first.length).toLocaleString('en')} more.</p>`
+  }
+<div><button class="button danger" name="cancels" value="yes">Cancel and add the event</button></div>`;
 
 const buttonOf = (closure: ReadableClosure): string =>
   entersAgain(closure) ? 'Cancel and enter the event' : 'Cancel the chosen bookings';
 
 /** Whether its days are taken once they are free. What a change has left as it was is to be changed again. */
-const entersAgain = ({ kind, replaces, endedAt }: ReadableClosure): boolean =>
+export const entersAgain = ({ kind, replaces, endedAt }: ReadableClosure): boolean =>
   kind === 'OwnEvent' && replaces === undefined && endedAt === undefined;
 
 const tickOf = ({ bookingId, status }: BookingDocument): string => `${bookingId} ${status}`;
@@ -100,45 +116,67 @@ function tickedIn(form: Form): Ticked {
   );
 }
 
-/** What keeps the ticked bookings from being cancelled; empty if nothing does. */
-export function problemsOfCancelling({ form }: CommunityVisit): Problems {
-  const { size } = tickedIn(form);
+/**
+ * What keeps the ticked bookings from being cancelled; empty if nothing does.
+ * @param hours of an own event that is to be entered on their days: nothing is cancelled unless it can be on each of them
+ */
+export async function problemsOfCancelling(
+  { commands, queries }: Pick<PageDeps, 'commands' | 'queries'>,
+  { account, form }: CommunityVisit,
+  hours: Pick<ReadableClosure, 'start' | 'until'> | undefined,
+): Promise<Problems> {
+  const ticked = tickedIn(form);
   const reason = form.lines('reason');
   const wrong = wrongText('reason', reason, REASON);
-  return {
-    ...(size === 0 && { booking: 'Tick the bookings to cancel.' }),
-    ...(size > MAX_AT_ONCE && { booking: `Tick at most ${MAX_AT_ONCE}.` }),
+  const problems: Problems = {
+    ...(ticked.size === 0 && { booking: 'Tick the bookings to cancel.' }),
+    ...(ticked.size > MAX_AT_ONCE && { booking: `Tick at most ${MAX_AT_ONCE}.` }),
     ...(wrong !== undefined && problemOf(wrong, { reason: 'Reason' })),
     ...(reason === '' && { reason: 'Give a reason. The brands will see it.' }),
   };
+  if (hasProblems(problems) || hours === undefined) return problems;
+  const selected = await queries.requests.some(account, [...ticked.keys()]);
+  const refusal = await commands.closures.whyStillTaken(hours, selected);
+  return refusal === undefined
+    ? {}
+    : { booking: `Nothing was cancelled, as it would not be enough: ${refusal.details}` };
 }
 
-/** Cancels the ticked bookings, each on its own, and enters an own event on the days that are free then. */
+/** Cancels the ticked bookings, each on its own. @returns what to say, and those that are cancelled */
 export async function cancelTicked(
   { commands, queries }: Pick<PageDeps, 'commands' | 'queries'>,
   visit: CommunityVisit,
-  closure: ReadableClosure,
-): Promise<Answer> {
+): Promise<{ readonly flash: Flash; readonly freed: readonly BookingDocument[] }> {
   const { account, form, context } = visit;
   const ticked = tickedIn(form);
   const reason = form.lines('reason');
-  const go = `/console/calendar/closures/${closure.closureId}`;
   const selected = await queries.requests.some(account, [...ticked.keys()]);
-  if (selected.length === 0) return nothingToDo(go, 'Nothing was cancelled: the bookings are not to this account.');
+  if (selected.length === 0) return { flash: NOT_YOURS, freed: [] };
   const outcomes = await decideEach(queries, visit, selected, {
     verb: 'cancelled',
-    decide: ({ bookingId }) =>
-      commands.bookings.cancel(
-        { bookingId, by: account, expected: ticked.get(bookingId) ?? 'Approved', reason },
-        context,
-      ),
+    decide({ bookingId }) {
+      const expected = ticked.get(bookingId) ?? 'Approved';
+      return commands.bookings.cancel({ bookingId, by: account, expected, reason }, context);
+    },
     undecided: ({ bookingId }) => (ticked.get(bookingId) === 'Pending' ? 'requested' : 'approved'),
   });
-  const { flash } = messageOf(outcomes, account, 'cancelled');
   const freed = outcomes.flatMap(({ request, refused }) => (refused === undefined ? [request] : []));
+  return { flash: messageOf(outcomes, account, 'cancelled').flash, freed };
+}
+
+const NOT_YOURS: Flash = { kind: 'notice', text: 'Nothing was cancelled: the bookings are not to this account.' };
+
+/** Cancels the ticked bookings, and enters an own event on the days that are free then. */
+export async function cancelAndEnter(
+  deps: Pick<PageDeps, 'commands' | 'queries'>,
+  visit: CommunityVisit,
+  closure: ReadableClosure,
+): Promise<Answer> {
+  const go = `/console/calendar/closures/${closure.closureId}`;
+  const { flash, freed } = await cancelTicked(deps, visit);
   if (!entersAgain(closure) || freed.length === 0) return { go, flash };
-  const name = { closureId: closure.closureId, communityId: account.id };
-  const entered = await commands.closures.enterAgain({ ...name, days: freed }, context);
+  const wanted = { closureId: closure.closureId, communityId: visit.account.id, days: freed };
+  const entered = await deps.commands.closures.enterAgain(wanted, visit.context);
   const text = isRefusal(entered) ? entered.details : enteredText(entered.days);
   return { go, flash: { ...flash, text: `${flash.text}\n${text}` } };
 }

@@ -1,23 +1,27 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ReadableClosure } from '../../../projections/closures.ts';
 import { localDate } from '../../domain/calendar.ts';
-import { isRefusal, type Refusal } from '../../domain/decision.ts';
+import { isRefusal } from '../../domain/decision.ts';
 import type { ClosureKind } from '../../domain/events.ts';
 import type { SpaceId } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { capitalised, counted, hours, shortDate, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
-import { backTo, viaField } from '../parts/back-link.ts';
-import { confirm, dateField, hasProblems, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { confirm, dateField, hasProblems, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
-import { bookingsSection, cancelTicked, MOST_BOOKINGS, problemsOfCancelling } from './closure-bookings.ts';
-import { closureFields, problemsInAddress, readClosure, type TypedClosure, typedIn } from './closure-form.ts';
+import {
+  bookingsSection,
+  cancelAndEnter,
+  entersAgain,
+  mostBookings,
+  problemsOfCancelling,
+} from './closure-bookings.ts';
 
 export const CLOSURES = '/console/calendar/closures';
 export const IMPORT = `${CLOSURES}/import`;
@@ -30,9 +34,9 @@ const HOW_TO_CLOSE = 'Close a day for all spaces, or enter an event of your own.
 /** A form that takes longer is answered before it is done, and goes on. */
 const ANSWERED_WITHIN_MS = 4_000;
 
-const WORD: Readonly<Record<ClosureKind, string>> = { Closure: 'closed time', OwnEvent: 'own event' };
+export const WORD: Readonly<Record<ClosureKind, string>> = { Closure: 'closed time', OwnEvent: 'own event' };
 
-/** Closed times and own events of a community: a list, a page of each, and the form that adds one. */
+/** Closed times and own events of a community: a list, and a page of each with what can be done with it. */
 export function closurePages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   community.get(CLOSURES, 'Viewer', async (visit) => {
     const { account, accountZone: zone, now } = visit;
@@ -53,37 +57,6 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
           : closureTable(list, namesOf(spaces.filter((space) => space !== undefined)))
       }</div>`,
     };
-  });
-
-  community.get(`${CLOSURES}/new`, 'Coordinator', async (visit) => {
-    const spaces = await queries.spaces.list(visit.account);
-    const typed = typedIn(visit.restored ?? visit.query);
-    const isFresh = visit.restored === undefined && typed.spaces.length === 0 && typed.kind === 'Closure';
-    const problems = visit.restored === undefined ? problemsInAddress(visit.query, spaces) : {};
-    return newPage(visit, isFresh ? { ...typed, spaces: ['all'] } : typed, spaces, problems);
-  });
-
-  community.post(`${CLOSURES}/new`, 'Coordinator', async (visit) => {
-    const { account, context, form } = visit;
-    const typed = typedIn(form);
-    const again = async (problems: Problems) => newPage(visit, typed, await queries.spaces.list(account), problems);
-    const { wanted, problems } = readClosure(typed);
-    if (hasProblems(problems)) return again(problems);
-    const outcome = await inTime(commands.closures.add({ ...wanted, communityId: account.id }, context));
-    if (outcome === 'Working')
-      return nothingToDo(CLOSURES, 'This takes a moment and goes on. The list shows how far it is.');
-    if (isRefusal(outcome)) return again(problemsOf(outcome));
-    const { days, skipped, bookings } = outcome;
-    const parts = [
-      `${capitalised(WORD[typed.kind])} saved: ${counted(days, 'day')} of spaces.`,
-      ...(skipped.length > 0
-        ? [`${counted(skipped.length, 'day')} left out, as the hours are not free or the clocks skip them.`]
-        : []),
-      ...keptText(bookings.length),
-    ];
-    // Its page lists what was left out and what stays. Without these, the day that the form was opened from shows more.
-    const isPlain = skipped.length === 0 && bookings.length === 0;
-    return done((isPlain && visit.via) || `${CLOSURES}/${outcome.closureId}`, parts.join(' '));
   });
 
   community.get(`${CLOSURES}/:id`, 'Viewer', async (visit) => {
@@ -120,17 +93,18 @@ ${bookingsSection(visit, closure, bookings, problems)}`,
   /** The bookings inside a closed time, or in the way of an own event. */
   async function concernedBy(visit: CommunityVisit, closure: ReadableClosure, spaces: readonly Space[]) {
     if (closure.endedAt !== undefined) return { first: [], count: 0 };
-    if (closure.kind === 'Closure') return queries.calendar.inside(closure, MOST_BOOKINGS);
+    if (closure.kind === 'Closure') return queries.calendar.inside(closure, mostBookings(visit));
     const today = localDate(visit.now, visit.accountZone);
-    return queries.calendar.inTheWay(closure, today, spaces, MOST_BOOKINGS);
+    return queries.calendar.inTheWay(closure, today, spaces, mostBookings(visit));
   }
 
   community.post(`${CLOSURES}/:id/cancel`, 'Coordinator', async (visit) => {
     const closure = await queries.closures.get(visit.account.id, visit.params.id ?? '');
     if (closure === undefined) return missing('closed time');
-    const problems = problemsOfCancelling(visit);
+    const hours = entersAgain(closure) ? closure : undefined;
+    const problems = await problemsOfCancelling({ commands, queries }, visit, hours);
     if (hasProblems(problems)) return closurePage(visit, closure, problems);
-    return cancelTicked({ commands, queries }, visit, closure);
+    return cancelAndEnter({ commands, queries }, visit, closure);
   });
 
   community.post(`${CLOSURES}/:id/leave-out`, 'Coordinator', async (visit) => {
@@ -184,43 +158,6 @@ const newPath = (kind: ClosureKind): string => `${CLOSURES}/new?kind=${kind}`;
 type Names = ReadonlyMap<SpaceId, string>;
 
 const namesOf = (spaces: readonly Space[]): Names => new Map(spaces.map(({ spaceId, name }) => [spaceId, name]));
-
-function newPage(
-  visit: CommunityVisit,
-  typed: TypedClosure,
-  spaces: readonly Space[],
-  problems: Problems,
-): PageContent {
-  const isClosure = typed.kind === 'Closure';
-  const content = html`${onceField()}${viaField(visit)}${closureFields(typed, spaces, problems)}
-<div><button class="button">${isClosure ? 'Close' : 'Add own event'}</button></div>`;
-  return {
-    title: isClosure ? 'Close hours or days' : 'Add an own event',
-    lead: isClosure
-      ? 'It blocks new requests. Bookings that are there stay, and are listed afterwards.'
-      : 'It takes free hours only. Days on which they are not free are left out, and listed afterwards.',
-    back: backTo(visit, { href: CLOSURES, label: 'Closed times and own events' }),
-    problems,
-    main:
-      spaces.length === 0
-        ? emptyState(
-            'space',
-            'No spaces yet',
-            'There must be a space first.',
-            may(visit, 'Manager') && buttonLink('/console/spaces/new', 'Add a space'),
-          )
-        : postForm(visit, `${CLOSURES}/new`, 'card fields narrow closure-form', content),
-  };
-}
-
-const LABELS = { title: 'Title', from: 'First day', to: 'Last day' } as const;
-
-/** The problems of a refused command. What concerns no single field is about the form as a whole. */
-function problemsOf(refusal: Refusal): Problems {
-  const [first = ''] = refusal.details.split(' ', 1);
-  if (first === 'None') return { weekdays: 'None of these weekdays lies between the two dates.' };
-  return refusal.refused === 'ValidationError' ? problemOf(refusal, LABELS) : { '': refusal.details };
-}
 
 export const titleOf = ({ title, kind }: Pick<ReadableClosure, 'title' | 'kind'>): string =>
   title ?? (kind === 'Closure' ? 'Closed' : 'Own event');
