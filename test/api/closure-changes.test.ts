@@ -247,6 +247,31 @@ describe('a change', () => {
     expect(await events()).toBe(before);
   });
 
+  test('of one that has begun leaves the days that are over, and only what is to come is listed', async () => {
+    const now = service.time.now;
+    const room = await service.space(community, { durationHours: 1 });
+    const id = await weekly([room]);
+    try {
+      service.time.now = Date.parse('2027-01-11T23:30:00Z');
+      const changed = accepted(await change(id, { start: 12, until: 14 }));
+      expect(changed.days).toBe(1);
+      expect([await hoursOn(room, '2027-01-04'), await hoursOn(room, '2027-01-11')]).toEqual([['18-20'], ['18-20']]);
+      expect(await hoursOn(room, '2027-01-18')).toEqual(['12-14']);
+      const { list } = service.core.queries.closures;
+      const since = (await list(communityId(community.id), '2027-01-12' as PlainDate)).map(
+        ({ closureId }) => closureId,
+      );
+      expect([since.includes(id), since.includes(changed.closureId)]).toEqual([false, true]);
+      expect((await stored(id))?.endedAt).toBeUndefined();
+      service.time.now = Date.parse('2027-01-19T00:00:00Z');
+      expect(await change(changed.closureId, { start: 9 })).toMatchObject({
+        details: 'It has no date from today (2027-01-19) on.',
+      });
+    } finally {
+      service.time.now = now;
+    }
+  });
+
   test('to hours that the clocks skip leaves that night as it was', async () => {
     const room = await service.space(community, { windowStart: 0, durationHours: 1 });
     const nights = { from: '2027-03-27', to: '2027-03-28', weekdays: undefined, start: 4, until: 5 };

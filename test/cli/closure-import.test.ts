@@ -223,3 +223,14 @@ test('a line whose hours the clocks skip is listed, and keeps no other line from
   expect(await importFile()).toEqual({ lines: 2, added: 1, addedBefore: 0, skipped });
   expect(await importFile()).toEqual({ lines: 2, added: 0, addedBefore: 1, skipped });
 });
+
+test('a line whose own event was changed since is not added again', async () => {
+  write(`date,start,end,space,title\n${day(40)},18,20,${hall},Chor\n`);
+  expect(await importFile()).toMatchObject({ added: 1 });
+  const listed: { id: string; from: string }[] = await json('closure', 'list', '--community', String(community.id));
+  const { id } = listed.find(({ from }) => from === day(40)) ?? expect.fail();
+  expect(await json('closure', 'change', id, '--hours', '8-10')).toMatchObject({ days: 1 });
+  const before = await events();
+  expect(await importFile()).toMatchObject({ added: 0, addedBefore: 1, skipped: [] });
+  expect(await events()).toBe(before);
+});
