@@ -4,6 +4,7 @@ import { type Closure, spaceDatesOf } from '../src/domain/closure.ts';
 import type { ClosureEvent, SpaceDayEvent } from '../src/domain/events.ts';
 import { bookedTime, closedTime, heldTimes, type Interval, overlaps } from '../src/domain/held-times.ts';
 import { heldHours, type SpaceDay } from '../src/domain/space-day.ts';
+import { streamOf } from '../src/domain/streams.ts';
 import { upcast } from '../src/domain/upcast.ts';
 import type { EventStore } from '../src/event-store/event-store.ts';
 
@@ -28,7 +29,7 @@ export async function checkClosedTimes(events: Pick<EventStore, 'readAll'>): Pro
     if (!stream.startsWith('spaceDay-')) continue;
     const event = upcast<SpaceDayEvent>(stored);
     const day = days.get(stream) ?? spaceDay.initial;
-    const why = whyWrong(day, event);
+    const why = whyWrong(day, event) ?? whyBesideReplaced(day, event, closures);
     if (why !== undefined) wrong.push(`${stream}: ${event.type} ${why}: ${JSON.stringify(event.data)}`);
     days.set(stream, spaceDay.evolve(day, event));
   }
@@ -37,7 +38,8 @@ export async function checkClosedTimes(events: Pick<EventStore, 'readAll'>): Pro
     for (const { spaceId, date } of spaceDatesOf(closure)) {
       const day = days.get(`spaceDay-${spaceId}-${date}`) ?? spaceDay.initial;
       const [isClosed, isOpened] = [day.closed.has(closure.closureId), day.reopened.get(closure.closureId) === true];
-      const isDone = closure.hasEnded ? isOpened && !isClosed : isClosed !== isOpened;
+      const isOver = closure.hasEnded || closure.datesLeftOut.includes(date);
+      const isDone = isOver ? isOpened && !isClosed : isClosed !== isOpened;
       if (!isDone)
         halfDone.push(`${closure.closureId}, space ${spaceId} on ${date}: ${JSON.stringify({ isClosed, isOpened })}`);
     }
@@ -61,6 +63,13 @@ function whyWrong(day: SpaceDay, event: SpaceDayEvent): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** A change ends what it replaces on a day before it closes that day. */
+function whyBesideReplaced(day: SpaceDay, event: SpaceDayEvent, closures: ReadonlyMap<string, Closure>) {
+  if (event.type !== 'TimeClosed') return undefined;
+  const replaced = closures.get(streamOf.venue_closure(event.data.closureId))?.replaces?.closureId;
+  return replaced !== undefined && day.closed.has(replaced) ? `beside ${replaced}, which it replaces` : undefined;
 }
 
 /** The zone of the bookings of a day, or any if there are none. */

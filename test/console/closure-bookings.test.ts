@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
+import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
 import { CONTEXT } from '../running-service.fixture.ts';
 import { type Running, startDemo } from './console.fixture.ts';
@@ -78,6 +79,11 @@ test('the bookings inside a closed day are chosen and cancelled in one step with
   const last = await running.service.core.queries.bookings.get(account, approved);
   expect(last).toMatchObject({ reason: 'New floor', cancelledBy: 'Community' });
 
+  await eventually(async () => {
+    const mails = textOf(await harbour.open('/mail'));
+    expect(mails).toMatch(/Cancelled: Oak, [^:]+, 11:00–12:00 northwind@demo\.example/);
+    expect(mails).toMatch(/Declined: Oak, [^:]+, 09:00–10:00 northwind@demo\.example/);
+  });
   // Without JavaScript, one box chooses all that the page lists.
   expect((await cancel(cancelled, { all: 'yes', reason: 'New floor' })).flash).toContain('1 booking cancelled');
   expect(await statusOf(other)).toBe('Cancelled');

@@ -9,7 +9,7 @@ import { ALL_ROLES } from './fleet.ts';
 import { type Market, openMarket } from './market.ts';
 import { type Outcome, playRound, type RoundOptions, type Scene } from './round.ts';
 
-/** Hours are closed, taken by own events, reopened and booked at the same time, while processes of the service and of the operator are killed. */
+/** Hours are closed, taken by own events, changed, reopened and booked at the same time, while processes of the service and of the operator are killed. */
 export const closures = (options: RoundOptions): Promise<Outcome> =>
   playRound(options, {
     processes: [ALL_ROLES, 'api,scheduler', 'api,projector'],
@@ -17,7 +17,7 @@ export const closures = (options: RoundOptions): Promise<Outcome> =>
       // Bookings of a market of its own may be refused.
       const house = await openMarket(options.store);
       const until = performance.now() + options.forMs;
-      const seen = { added: 0, refused: 0, killed: 0, ended: 0, booked: 0, taken: 0 };
+      const seen = { added: 0, refused: 0, killed: 0, changed: 0, ended: 0, booked: 0, taken: 0 };
       const ids: string[] = [];
       const meanwhile = async (act: () => Promise<void>) => {
         while (performance.now() < until) await act();
@@ -26,6 +26,7 @@ export const closures = (options: RoundOptions): Promise<Outcome> =>
         disturb(scene, { atOnce: 1, forMs: options.forMs }),
         meanwhile(() => addOne(scene, house, ids, seen)),
         meanwhile(() => addOne(scene, house, ids, seen)),
+        meanwhile(() => changeOne(scene, ids, seen)),
         meanwhile(() => endOne(scene, ids, seen)),
         meanwhile(() => bookOne(scene, house, seen)),
         meanwhile(() => bookOne(scene, house, seen)),
@@ -45,14 +46,24 @@ const FIRST_DAY = 40;
 const DAYS = 14;
 const KILLED_AFTER = 'some days of a closure are done, others not';
 const REFUSED = /SlotUnavailable|was ended while it was being made/;
+const NOT_CHANGED =
+  /SlotUnavailable|was ended while it was being made|still being|has ended|one of its dates|none of these days|no date from today/;
 
-type Seen = { added: number; refused: number; killed: number; ended: number; booked: number; taken: number };
+type Seen = {
+  added: number;
+  refused: number;
+  killed: number;
+  changed: number;
+  ended: number;
+  booked: number;
+  taken: number;
+};
 
 /** Runs the command line, which is killed in the middle of its work one time in three. */
 async function operate({ store, random }: Scene, seen: Seen, args: readonly string[]) {
   const fault = join(
     store.folder,
-    `fault-${seen.added + seen.refused + seen.killed + seen.ended}-${random.between(1, 1e6)}`,
+    `fault-${seen.added + seen.refused + seen.killed + seen.changed + seen.ended}-${random.between(1, 1e6)}`,
   );
   if (random.between(1, 3) === 1) await writeFile(fault, `${KILLED_AFTER}|process`);
   const ended = await runNode('src/cli.js', [...args, '--json'], { ...store.settings, FAULT_POINT: fault });
@@ -76,6 +87,25 @@ async function addOne(scene: Scene, { communityId, spaces }: Market, ids: string
     ids.push(JSON.parse(stdout).closureId);
   } else if (REFUSED.test(stderr)) seen.refused += 1;
   else scene.breaks(`closure add: ${code} ${stdout}${stderr}`);
+}
+
+/** Changes the hours of one, on all dates or on one, or leaves a date out. */
+async function changeOne(scene: Scene, ids: string[], seen: Seen): Promise<void> {
+  const { random } = scene;
+  await delay(random.between(0, 1_000));
+  if (ids.length === 0) return;
+  const id = random.pick(ids);
+  const start = random.between(0, 21);
+  const date = ['--date', inDays(FIRST_DAY + random.between(0, DAYS - 1))];
+  const change = ['closure', 'change', id, '--hours', `${start}-${random.between(start + 1, Math.min(24, start + 4))}`];
+  const args = random.pick([change, [...change, ...date], ['closure', 'leave-out', id, ...date]]);
+  const { code, signal, stdout, stderr } = await operate(scene, seen, args);
+  if (signal === 'SIGKILL') return;
+  if (code === 0) {
+    seen.changed += 1;
+    ids.push(JSON.parse(stdout).closureId);
+  } else if (NOT_CHANGED.test(stderr)) seen.refused += 1;
+  else scene.breaks(`${args.join(' ')}: ${code} ${stdout}${stderr}`);
 }
 
 async function endOne(scene: Scene, ids: string[], seen: Seen): Promise<void> {
