@@ -151,11 +151,7 @@ export function createClosureCommands(deps: {
 
   const load = (id: string) => handler.load(streamOf.venue_closure(id), closure);
 
-  async function endAll(
-    of: Closure & { readonly replacedBy?: ClosureId },
-    context: CommandContext,
-    progress?: Progress,
-  ): Promise<Refusal | number> {
+  async function endAll(of: Closure, context: CommandContext, progress?: Progress): Promise<Refusal | number> {
     const ended = await handler.execute(streamOf.venue_closure(of.closureId), closure, context, (state) =>
       endClosure(state, of),
     );
@@ -317,7 +313,7 @@ export function createClosureCommands(deps: {
       const onDate = spaceIds.map((spaceId) => ({ spaceId, date }));
       // A change that takes the date over first has it on another closed time.
       const isOver = notLeftOut(onDate, stored).length === 0 && !stored.datesLeftOut.includes(date);
-      if (stored.replacedBy !== undefined || (isOver && stored.endedAt === undefined)) return NOT_ITS_DAYS;
+      if (isOver && stored.endedAt === undefined) return NOT_ITS_DAYS;
       const outcome = await handler.execute(streamOf.venue_closure(closureId), closure, context, (current) =>
         leaveOutDate(current, { closureId, communityId: stored.communityId, date }, today),
       );

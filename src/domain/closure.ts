@@ -9,6 +9,8 @@ import { picked } from './picked.ts';
 /** A closed time or an own event of a community, as it was asked for. */
 export type Closure = ClosureAdded['data'] & {
   readonly hasEnded: boolean;
+  /** What has taken over its last day. */
+  readonly replacedBy?: ClosureId;
   /** The dates that were left out by hand. */
   readonly datesLeftOut: readonly PlainDate[];
 };
@@ -20,7 +22,7 @@ export function evolveClosure(closure: Closure | undefined, event: ClosureEvent)
     case 'ClosureDateLeftOut':
       return closure && { ...closure, datesLeftOut: [...closure.datesLeftOut, event.data.date] };
     case 'ClosureEnded':
-      return closure && { ...closure, hasEnded: true };
+      return closure && { ...closure, hasEnded: true, ...picked(event.data, ['replacedBy']) };
     default:
       return event satisfies never;
   }
@@ -114,6 +116,7 @@ export function changeClosure(
   today: PlainDate,
 ): Decision<ClosureAdded> {
   const { closureId, communityId, kind, spaceIds } = replaced;
+  if (replaced.replacedBy !== undefined) return wasChanged(replaced.replacedBy);
   if (replaced.hasEnded) return refuse('ValidationError', 'It has ended.');
   const wrong = date && wrongDate(replaced, date, today);
   if (wrong) return wrong;
@@ -176,7 +179,7 @@ function wrongHours(start: number, until: number): Refusal | undefined {
   return refuse('ValidationError', 'The hours must be whole, 0 to 24, and end after they begin.');
 }
 
-/** Ends a closure. No event if it has ended. */
+/** Ends a closure. No event if it has ended. Refuses one whose days another one has taken over (`ValidationError`). */
 export function endClosure(
   closure: Closure | undefined,
   {
@@ -186,6 +189,7 @@ export function endClosure(
   }: { readonly closureId: string; readonly communityId: CommunityId; readonly replacedBy?: ClosureId | undefined },
 ): Decision<ClosureEnded> {
   if (closure === undefined || closure.communityId !== communityId) return noClosure(closureId);
+  if (closure.replacedBy !== undefined) return wasChanged(closure.replacedBy);
   if (closure.hasEnded) return [];
   return [{ type: 'ClosureEnded', data: { closureId: closure.closureId, communityId, ...defined({ replacedBy }) } }];
 }
@@ -201,6 +205,7 @@ export function leaveOutDate(
   today: PlainDate,
 ): Decision<ClosureDateLeftOut> {
   if (closure === undefined || closure.communityId !== communityId) return noClosure(closureId);
+  if (closure.replacedBy !== undefined) return wasChanged(closure.replacedBy);
   if (closure.hasEnded) return [];
   const wrong = wrongDate(closure, date, today);
   if (wrong !== undefined) return wrong;
@@ -213,6 +218,9 @@ function wrongDate(closure: Closure, date: PlainDate, today: PlainDate): Refusal
   if (datesOf(closure).includes(date)) return undefined;
   return refuse('ValidationError', `date must be one of its dates, got ${date}.`);
 }
+
+const wasChanged = (replacedBy: ClosureId): Refusal =>
+  refuse('ValidationError', `It was changed: its days are those of ${replacedBy} now.`);
 
 export const noClosure = (closureId: string): Refusal =>
   refuse('ResourceNotFound', `There is no closed time ${closureId}.`);

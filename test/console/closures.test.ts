@@ -133,6 +133,11 @@ test('hours and title are changed on all dates or on one, and days that cannot h
   const renamed = await harbour.send(again, /\/change$/, evening);
   expect((await harbour.send(again, /\/change$/, evening)).url.href).toBe(renamed.url.href);
   expect(textOf(await harbour.open(late.url))).toContain('It was changed: as it is now');
+  const stale = await harbour.send(late, /\/end$/);
+  expect([stale.flash, stale.url.href]).toEqual([
+    expect.stringContaining('It was changed meanwhile'),
+    renamed.url.href,
+  ]);
   expect((await harbour.open(`${late.url}/change`)).status).toBe(404);
   expect((await union.open(`${renamed.url}/change`)).status).toBe(404);
   expect(textOf(await harbour.open('/console/history'))).toMatch(

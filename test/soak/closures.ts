@@ -47,7 +47,7 @@ const DAYS = 14;
 const KILLED_AFTER = 'some days of a closure are done, others not';
 const REFUSED = /SlotUnavailable|was ended while it was being made/;
 const NOT_CHANGED =
-  /SlotUnavailable|was ended while it was being made|still being|has ended|one of its dates|none of these days|no date from today/;
+  /SlotUnavailable|was ended while it was being made|still being|has ended|It was changed|one of its dates|none of these days|no date from today/;
 
 type Seen = {
   added: number;
@@ -114,7 +114,8 @@ async function endOne(scene: Scene, ids: string[], seen: Seen): Promise<void> {
   if (id === undefined) return;
   const { code, signal, stdout, stderr } = await operate(scene, seen, ['closure', 'end', id]);
   if (code === 0) seen.ended += 1;
-  else if (signal !== 'SIGKILL') scene.breaks(`closure end ${id}: ${code} ${stdout}${stderr}`);
+  else if (signal !== 'SIGKILL' && !/It was changed/.test(stderr))
+    scene.breaks(`closure end ${id}: ${code} ${stdout}${stderr}`);
 }
 
 async function bookOne({ fleet, random, breaks }: Scene, { brandKey, spaces }: Market, seen: Seen): Promise<void> {

@@ -11,7 +11,7 @@ import { readDate } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
 import { hourFields, hoursIn, titleField } from './closure-form.ts';
-import { CLOSURES, datesText, inTime, keptText, titleOf } from './closures.ts';
+import { CHANGED_MEANWHILE, CLOSURES, datesText, inTime, keptText, titleOf } from './closures.ts';
 
 const PATH = `${CLOSURES}/:id/change`;
 const LABELS = { title: 'Title', date: 'Only on this date' } as const;
@@ -31,6 +31,8 @@ export function closureChangePages({ community }: ConsoleRoutes, { commands, que
     const { account, params, context, form } = visit;
     const closure = await queries.closures.get(account.id, params.id ?? '');
     if (closure === undefined) return missing('closed time');
+    const { replacedBy } = closure;
+    if (replacedBy !== undefined) return nothingToDo(`${CLOSURES}/${replacedBy}`, CHANGED_MEANWHILE);
     const typed = typedIn(form);
     const hours = hoursIn(typed);
     const { date, problem } = typed.date === '' ? { date: undefined, problem: undefined } : readDate(typed.date);

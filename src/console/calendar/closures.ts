@@ -31,6 +31,8 @@ const MOST_LISTED = 50;
 
 const HOW_TO_CLOSE = 'Close a day for all spaces, or enter an event of your own.';
 
+export const CHANGED_MEANWHILE = 'It was changed meanwhile, and is like this now. Nothing else has changed.';
+
 /** A form that takes longer is answered before it is done, and goes on. */
 const ANSWERED_WITHIN_MS = 4_000;
 
@@ -125,6 +127,8 @@ ${bookingsSection(visit, closure, bookings, problems)}`,
   community.post(`${CLOSURES}/:id/end`, 'Coordinator', async ({ account, params, context }) => {
     const closure = await queries.closures.get(account.id, params.id ?? '');
     if (closure === undefined) return missing('closed time');
+    const { replacedBy } = closure;
+    if (replacedBy !== undefined) return nothingToDo(`${CLOSURES}/${replacedBy}`, CHANGED_MEANWHILE);
     if (closure.endedAt !== undefined) return nothingToDo(CLOSURES, 'It had ended already. Nothing has changed.');
     const outcome = await inTime(
       commands.closures.end({ closureId: closure.closureId, communityId: account.id }, context),
