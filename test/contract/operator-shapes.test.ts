@@ -59,6 +59,8 @@ const PRINTS: { readonly [command: string]: string } = {
   'space list': SPACE,
   'closure add': 'closureId days skipped.spaceId skipped.date skipped.reason bookings',
   'closure list': 'id kind from to weekdays? hours spaceIds title? closedDays leftOut.spaceId? leftOut.date? state',
+  'closure change': 'closureId days skipped.spaceId? skipped.date? skipped.reason? bookings',
+  'closure leave-out': 'closureId hasEnded',
   'closure end': 'closureId days',
   'closure import': 'lines added? wouldAdd? addedBefore skipped.line skipped.reason',
   'brand add': 'id name',
@@ -194,6 +196,8 @@ describe('the JSON output of the command line', () => {
     const day = { from: inDays(60), to: inDays(60), start: 9, until: 12 };
     const wanted = { communityId: community.id, kind: 'Closure', ...day } as const;
     const { closureId } = accepted(await core.commands.closures.add(wanted, CONTEXT));
+    const twoDays = { ...wanted, from: inDays(80), to: inDays(81) };
+    const { closureId: changed } = accepted(await core.commands.closures.add(twoDays, CONTEXT));
     const file = join(service.config.dataDir, 'events.csv');
     await writeFile(file, `date,start,end,space\n${inDays(70)},9,12,${spaceId}\n2026-02-30,9,12,${spaceId}\n`);
     await core.authorizationServer.signingKeys.rotate();
@@ -225,6 +229,8 @@ describe('the JSON output of the command line', () => {
         ...['--hours', '9-12', '--own-event', '--title', 'Choir'],
       ],
       ['closure', 'list', ...harbour],
+      ['closure', 'leave-out', changed, '--date', inDays(81)],
+      ['closure', 'change', changed, '--title', 'Floor'],
       ['closure', 'end', closureId],
       ['closure', 'import', ...harbour, file],
       ['community', 'change', harbour[1] ?? '', '--name', 'Harbour Lofts West'],
