@@ -179,6 +179,19 @@ test('an own event is restored in its form', async () => {
   for (const day of ['Monday', 'Friday']) expect(back.text).toMatch(new RegExp(`value="${day}" checked`));
 });
 
+test('the change of an own event is restored in its form', async () => {
+  const browser = await signedIn(manager);
+  const path = '/console/calendar/closures/new';
+  const own = { title: 'Tango', from: inDays(66), start: '9', until: '11', spaces: 'all' };
+  const added = await browser.send(await browser.open(`${path}?kind=OwnEvent`), path, own);
+  const page = await browser.open(`${added.url.pathname}/change`);
+  await endSession(browser);
+  const lost = await browser.send(page, /\/change$/, { title: 'Milonga', start: '10', until: '12' });
+  const { page: back } = await signInAgain(browser, lost, manager);
+  expect(back.text).toContain('value="Milonga"');
+  expect(back.text).toContain('<option value="10" selected>');
+});
+
 test('what was chosen of mail and the contact address are restored in their forms', async () => {
   const browser = await signedIn(manager);
   const contact = '/console/mail/contact';

@@ -20,11 +20,15 @@ const SECONDS = 600;
 const MAX_BYTES = 2_700;
 
 /** The forms whose page, at the same address, fills them in. */
-const RESTORABLE =
-  /^\/console\/(?:find\/\d+|spaces\/(?:new|community|\d+(?:\/hours)?)|calendar\/closures\/(?:new|[\w-]+\/change)|mail\/(?:contact|settings(?:\/space)?))$/;
+const RESTORABLE: readonly RegExp[] = [
+  /^\/console\/find\/\d+$/,
+  /^\/console\/spaces\/(?:new|community|\d+(?:\/hours)?)$/,
+  /^\/console\/calendar\/closures\/(?:new|[\w-]+\/change)$/,
+  /^\/console\/mail\/(?:contact|settings(?:\/space)?)$/,
+];
 
 /** Whether the page at a form's address fills it in again. */
-export const isRestorable = (path: string): boolean => RESTORABLE.test(path);
+export const isRestorable = (path: string): boolean => RESTORABLE.some((form) => form.test(path));
 
 /** Saves a form that came from one of our pages. */
 export function saveForm(cookies: Cookies, request: FastifyRequest, reply: FastifyReply, owner: string): void {
