@@ -58,7 +58,7 @@ function entryOf(_: AccountHistoryDocument | undefined, event: Recorded<Changing
 /** An index of the changes of each account, so that a page of its history needs no search of the log. */
 export const accountHistory = projection<AccountHistoryDocument, Changing>({
   name: 'accountHistory',
-  version: 7,
+  version: 8,
   indexes: [
     { fields: ['account', 'position'] },
     { fields: ['account', 'topic', 'position'] },
