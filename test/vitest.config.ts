@@ -52,7 +52,7 @@ const SYSTEM = [
   'test/{console,authorization-server}/!(every-)*browser.test.ts',
   'test/console/{every-page,requests-in-chromium,tables}.test.ts',
   'test/description/page.test.ts',
-  'test/mail/{*.browser,postfix}.test.ts',
+  'test/mail/{*.browser,mail-servers}.test.ts',
   'test/{dropped-connection,stand-still}.test.ts',
   'test/audit/many-checkpoints.test.ts',
   'test/outbox/any-call.test.ts',
