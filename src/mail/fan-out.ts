@@ -23,13 +23,8 @@ export type Recipients = {
   of(event: Recorded): Promise<readonly NewMail[]>;
 };
 
-/**
- * The consumer group of one kind of event. A process joins only the groups of kinds it knows, so that it never takes an event from a
- * newer release.
- */
-const mailGroup = (kind: string): string => `mails-${kind}`;
-
-export const mailGroups = (kinds: readonly string[]) => kinds.map((kind) => ({ kind, group: mailGroup(kind) }));
+/** The consumer groups of an earlier release, which knew no marks. */
+export const formerGroups = (kinds: readonly string[]) => kinds.map((kind) => ({ kind, group: `mails-${kind}` }));
 
 /** Stores the mails of each event. An event is done once they are stored; one that comes again adds nothing. */
 export function startMailFanOut(deps: {
@@ -51,7 +46,8 @@ export function startMailFanOut(deps: {
   return followKinds({
     ...rest,
     role: 'mail',
-    groups: mailGroups(recipients.kinds),
+    kinds: recipients.kinds,
+    groups: [],
     reads: recipients.reads,
     ping: async () => {},
     async handle(event) {

@@ -16,7 +16,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
-import { mailGroups, type Recipients, startMailFanOut } from './fan-out.ts';
+import { formerGroups, type Recipients, startMailFanOut } from './fan-out.ts';
 import { type KeptMail, openInbox } from './inbox.ts';
 import { isUrgent } from './kinds.ts';
 import { MailQueue } from './mail-queue.ts';
@@ -165,7 +165,7 @@ export async function createMail(deps: MailDeps) {
      * calls this before it answers requests.
      */
     async prepare(): Promise<void> {
-      const groups = mailGroups(recipients.kinds);
+      const groups = formerGroups(recipients.kinds);
       if (isConfigured) await prepareMarks({ events, documents, role: 'mail', groups, beginning: 'end' });
     },
 

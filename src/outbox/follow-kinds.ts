@@ -35,7 +35,9 @@ type FollowKindsDeps = {
   readonly failedEvents: FailedEvents;
   readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
   readonly role: OutboxRole;
-  /** Kinds of events, and the consumer group of each. Each kind has a mark. */
+  /** Kinds of events. Each has a mark. */
+  readonly kinds: readonly string[];
+  /** The consumer groups that hand them out as well. */
   readonly groups: readonly { readonly kind: string; readonly group: string }[];
   /** The read models that `handle` reads. Each event waits until they have passed it. */
   readonly reads: readonly { readonly name: string }[];
@@ -57,15 +59,14 @@ export type FanOut = Consumer & {
 };
 
 /**
- * Makes the records of every event of some kinds. The consumer groups hand out most events at once, but may lose some (docs/decisions/outbox.md).
- * So the log is followed from the mark of the role, too: what has no records yet is handled, and only then the mark moves. An event is done once
+ * Makes the records of every event of some kinds. The log is followed from the mark of the role: what has no records yet is handled, and
+ * only then the mark moves. Consumer groups hand out most events, too, but may lose some (docs/decisions/outbox.md). An event is done once
  * `handle` has stored what it leads to, or once its failure is stored. Waiting never counts as a failure of the event: while its
  * dependencies are unavailable, it is tried again.
  */
 export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
-  const { events, documents, readModels, reads, failedEvents, role, groups, handle: store, ping } = deps;
+  const { events, documents, readModels, reads, failedEvents, role, kinds, groups, handle: store, ping } = deps;
   const { readModelWaitMs = READ_MODEL_WAIT_MS, markEveryMs = MARK_EVERY_MS, logger, pollIntervalMs } = deps;
-  const kinds = groups.map(({ kind }) => kind);
   let marks = await readMarks(documents, role);
   /** Since when they have not reached it (monotonic, ms). */
   let behindSince: number | undefined;

@@ -44,6 +44,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<FanOut> {
     pollIntervalMs,
     markEveryMs,
     role: 'webhooks',
+    kinds: FAN_OUT_GROUPS.map(({ kind }) => kind),
     groups: FAN_OUT_GROUPS,
     // Once past an event, it has every registration made before the event; one made after the event has a later position.
     reads: [webhooks],
