@@ -76,12 +76,14 @@ begin retry
     daemon = spawn(foundAt(EXIM), ['-C', config, '-bdf', '-oP', join(folder, 'pid'), '-q1s'], {
       env: envFor(EXIM),
       stdio: 'ignore',
+      // With a group of its own, which its deliveries belong to.
+      detached: true,
     });
     await eventually(() => answered(port));
   }
   async function end(): Promise<void> {
     const ended = once(daemon, 'close');
-    daemon.kill('SIGKILL');
+    if (daemon.pid !== undefined) process.kill(-daemon.pid, 'SIGKILL');
     await ended;
   }
 
@@ -97,7 +99,7 @@ begin retry
     },
     async stop(): Promise<void> {
       await end();
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }
