@@ -12,7 +12,7 @@ import { bookingRequests } from './requests.ts';
 const SPACES = 4;
 
 /** A store of a checkout, with spaces to book and the key of a brand. */
-type Venue = {
+export type Venue = {
   readonly settings: Environment;
   readonly key: string;
   readonly spaceIds: readonly number[];

@@ -5,6 +5,7 @@ import { type Checkout, registerWebhook, type Service } from './checkout.ts';
 import { type Figure, median } from './figure.ts';
 import { hostileFigures, measureHostile } from './hostile.ts';
 import { load } from './load.ts';
+import { mailFigures, mailOnMongoFigures, measureMail, measureMailOnMongo } from './mail.ts';
 import { measureMongo, mongoFigures } from './mongodb.ts';
 import type { Receiver } from './receiver.ts';
 import { availabilityRequests, bookingRequests, bookingRequestsByHour, dateIn } from './requests.ts';
@@ -294,6 +295,18 @@ export const measurements: Readonly<Record<string, Measurement>> = {
   'two-served-processes': {
     figures: twoServedProcessFigures,
     measure: measureTwoServedProcesses,
+  },
+
+  mail: {
+    isLong: true,
+    figures: mailFigures,
+    measure: measureMail,
+  },
+
+  'mail-on-mongodb': {
+    isLong: true,
+    figures: mailOnMongoFigures,
+    measure: measureMailOnMongo,
   },
 
   mongodb: {

@@ -17,7 +17,7 @@ export const mongoFigures = {
 /** How long a message takes to the server or back. Commands that are sent meanwhile belong to one round trip. */
 const DISTANCE_MS = 1;
 /** What a process sends by itself, such as heartbeats, and what a driver sends to look after its connections. */
-const OWN_WORK = /^(hello|isMaster|ping|endSessions|getMore|killCursors)$/;
+export const OWN_WORK = /^(hello|isMaster|ping|endSessions|getMore|killCursors)$/;
 /** The first collection that is asked for or written once the event has been appended. */
 const READ_MODEL = /^[0-9a-f]{8}\.\d+\.(bookings|availability)$/;
 
