@@ -18,6 +18,11 @@ export type Collection<D extends object> = {
    */
   readonly kind: 'readModel' | 'record';
   /**
+   * Whether inserts and updates that are made at the same time share a command, where each is one. For collections that one process at a
+   * time writes to: while another one changes the same documents, the outcome of an update may be unknown.
+   */
+  readonly isWrittenTogether?: true;
+  /**
    * The generation of read models that it belongs to, such as `1a2b3c4d.5`. Only `project` writes to it, so its documents may be cached.
    */
   readonly generation?: string;

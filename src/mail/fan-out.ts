@@ -7,6 +7,7 @@ import { type FanOut, followKinds } from '../outbox/follow-kinds.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
+import { gatherCalls } from '../runtime/gathered-calls.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { isUrgent } from './kinds.ts';
 import type { MailQueue } from './mail-queue.ts';
@@ -26,13 +27,15 @@ export type Recipients = {
 /** The consumer groups of an earlier release, which knew no marks. */
 export const formerGroups = (kinds: readonly string[]) => kinds.map((kind) => ({ kind, group: `mails-${kind}` }));
 
-/** Stores the mails of each event. An event is done once they are stored; one that comes again adds nothing. */
-export function startMailFanOut(deps: {
+/** A batch of events begins at the earliest so long after the last one: a mail may take a moment, and a larger batch costs each event less. */
+const BATCH_EVERY_MS = 50;
+
+type FanOutDeps = {
   readonly events: EventStore;
   readonly documents: Pick<DocumentStore, 'open' | 'ping'>;
   readonly readModels: Pick<ReadModels, 'waitFor'>;
   readonly recipients: Recipients;
-  readonly queue: Pick<MailQueue, 'add'>;
+  readonly queue: Pick<MailQueue, 'addAll'>;
   readonly wake: (isFirst: boolean) => void;
   readonly failedEvents: FailedEvents;
   readonly clock: Clock;
@@ -41,8 +44,12 @@ export function startMailFanOut(deps: {
   readonly readModelWaitMs?: number | undefined;
   readonly pollIntervalMs?: number | undefined;
   readonly markEveryMs?: number | undefined;
-}): Promise<FanOut> {
-  const { recipients, queue, clock, clockProblem, wake, ...rest } = deps;
+};
+
+/** Stores the mails of each event. An event is done once they are stored; one that comes again adds nothing. */
+export function startMailFanOut(deps: FanOutDeps): Promise<FanOut> {
+  const { recipients, clock, clockProblem, ...rest } = deps;
+  const store = gatherCalls(storeMails(deps), { everyMs: BATCH_EVERY_MS });
   return followKinds({
     ...rest,
     role: 'mail',
@@ -56,10 +63,23 @@ export function startMailFanOut(deps: {
         if (problem === undefined) return;
         throw new Unavailable(`${problem}, so the age of the event is not known`);
       }
-      const mails = await recipients.of(event);
-      await Promise.all(mails.map((mail) => queue.add(mail)));
-      faultPoint('mails stored, not acknowledged');
-      if (mails.length > 0) wake(mails.some(({ kind }) => isUrgent(kind)));
+      const outcome = await store(event);
+      if (outcome?.status === 'rejected') throw outcome.reason;
     },
   });
+}
+
+/** Stores the mails of events that are handled at the same time. An event whose readers cannot be found fails alone. */
+function storeMails({ recipients, queue, wake }: Pick<FanOutDeps, 'recipients' | 'queue' | 'wake'>) {
+  return async (events: readonly Recorded[]) => {
+    const outcomes = await Promise.allSettled(events.map((event) => recipients.of(event)));
+    const stored = await queue.addAll(
+      outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : [])),
+    );
+    faultPoint('mails stored, not acknowledged');
+    // The others wait for a digest.
+    const dueNow = stored.filter(({ inDigest }) => inDigest !== true);
+    if (dueNow.length > 0) wake(dueNow.some(({ kind }) => isUrgent(kind)));
+    return new Map(events.map((event, index) => [event, outcomes[index]]));
+  };
 }

@@ -20,6 +20,7 @@ export const recentMailsCollection: Collection<RecentMails> = {
   // Lost counts only let more mails go out one by one.
   kind: 'readModel',
   ttl: 'expiresAt',
+  isWrittenTogether: true,
   indexes: [],
 };
 
@@ -43,6 +44,25 @@ export function planMail(
   }
   const digestAt = open ?? toTimestamp(now + HOUR_MS);
   return { recent: { at, digestAt, expiresAt }, digestAt };
+}
+
+/**
+ * Decides the same for several mails to a user.
+ * @returns `recent`: undefined if it is as before
+ */
+export function planMails(
+  before: RecentMails | undefined,
+  count: number,
+  now: number,
+): { readonly recent: RecentMails | undefined; readonly digestAts: readonly (Timestamp | undefined)[] } {
+  let recent = before;
+  const digestAts = Array.from({ length: count }, () => {
+    const planned = planMail(recent, now);
+    recent = planned.recent;
+    return planned.digestAt;
+  });
+  const isSame = recent?.digestAt === before?.digestAt && recent?.at.join() === before?.at.join();
+  return { recent: isSame ? undefined : recent, digestAts };
 }
 
 const isWithinAnHour = (moment: Timestamp, now: number): boolean =>

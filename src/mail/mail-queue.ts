@@ -6,7 +6,7 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { isDueTrusted } from '../webhooks/delivery.ts';
-import { planMail, type RecentMails, recentMailsCollection } from './hourly-limit.ts';
+import { planMails, type RecentMails, recentMailsCollection } from './hourly-limit.ts';
 import { isLimited } from './kinds.ts';
 import {
   afterAttempt,
@@ -144,22 +144,53 @@ export class MailQueue {
     return new MailQueue(mails, recent, clock);
   }
 
-  /**
-   * Stores a pending mail. It waits for the digest of its user if the user was to get too many mails about bookings in the last hour.
-   * @returns false if that cause has already made one for the user
-   */
+  /** {@link addAll} for one mail. @returns false if that cause has already made one for the user */
   async add(mail: NewMail): Promise<boolean> {
+    return (await this.addAll([mail])).length > 0;
+  }
+
+  /**
+   * Stores pending mails. One waits for the digest of its user if the user was to get too many mails about bookings in the last hour.
+   * @returns those whose cause had made none for the user yet
+   */
+  async addAll(mails: readonly NewMail[]): Promise<readonly MailRecord[]> {
     const now = this.#clock();
-    const mailId = mailIdOf(mail);
-    if (!isLimited(mail.kind)) return this.#collection.insert(mailId, newRecord(mail, now));
-    if ((await this.#collection.get(mailId)) !== undefined) return false;
-    let digestAt: Timestamp | undefined;
-    await this.#recent.update(mail.userId, (before) => {
-      const planned = planMail(before, now);
-      ({ digestAt } = planned);
-      return planned.recent;
-    });
-    return this.#collection.insert(mailId, newRecord(mail, now, digestAt));
+    const byId = new Map(mails.map((mail) => [mailIdOf(mail), mail] as const));
+    const digestAts = await this.#planned(
+      [...byId].filter(([, { kind }]) => isLimited(kind)),
+      now,
+    );
+    const records = Array.from(byId, ([mailId, mail]) => newRecord(mail, now, digestAts.get(mailId)));
+    const stored = await Promise.all(
+      records.map(async (record) => ((await this.#collection.insert(record.mailId, record)) ? [record] : [])),
+    );
+    return stored.flat();
+  }
+
+  /** Counts those of the mails that are new. @returns the digests for which some of them wait, by the id of the mail */
+  async #planned(mails: readonly (readonly [string, NewMail])[], now: number): Promise<ReadonlyMap<string, Timestamp>> {
+    const digests = new Map<string, Timestamp>();
+    if (mails.length === 0) return digests;
+    const existing = await this.#collection.getMany(mails.map(([mailId]) => mailId));
+    const known = new Set(existing.map(({ key }) => key));
+    const byUser = Map.groupBy(
+      mails.filter(([mailId]) => !known.has(mailId)),
+      ([, { userId }]) => userId,
+    );
+    await Promise.all(
+      Array.from(byUser, ([userId, ofUser]) =>
+        this.#recent.update(userId, (before) => {
+          const { recent, digestAts } = planMails(before, ofUser.length, now);
+          for (const [i, [mailId]] of ofUser.entries()) {
+            const digestAt = digestAts[i];
+            if (digestAt === undefined) digests.delete(mailId);
+            else digests.set(mailId, digestAt);
+          }
+          return recent;
+        }),
+      ),
+    );
+    return digests;
   }
 
   /** Mails that are due: urgent ones first, then those of each account in turn, of each account those that have been due for longest. */

@@ -56,6 +56,7 @@ export const mailCollection: Collection<MailRecord> = {
   name: 'mails',
   kind: 'record',
   ttl: 'expiresAt',
+  isWrittenTogether: true,
   indexes: [
     { fields: ['state', 'due'] },
     { fields: ['state', 'account', 'due'] },

@@ -43,8 +43,9 @@ export async function createMailPreferences({ documents }: { readonly documents:
 
     /** The preferences of several users for one account, by user. Users without choices are left out. */
     async ofMembers(userIds: readonly string[], account: AccountKey): Promise<ReadonlyMap<string, Preferences>> {
-      const stored = await records.getMany(userIds.map((userId) => keyOf(userId, account)));
-      return new Map(stored.map(({ document }) => [document.userId, document]));
+      // Not `getMany`: reads of several accounts at the same time share a command.
+      const stored = await Promise.all(userIds.map((userId) => records.get(keyOf(userId, account))));
+      return new Map(stored.flatMap((each) => (each ? [[each.document.userId, each.document]] : [])));
     },
 
     /** Replaces the choices for one space, or those for all. Without choices, a space follows those for all. */

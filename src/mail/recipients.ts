@@ -1,15 +1,24 @@
 import { bookings } from '../../projections/bookings.ts';
 import { webhooks } from '../../projections/webhooks.ts';
 import type { Users } from '../auth/users.ts';
-import { type Account, type AccountKey, accountKey, brandOf, communityOf, partiesOf } from '../domain/account.ts';
+import {
+  type Account,
+  type AccountKey,
+  accountKey,
+  accountOfKey,
+  brandOf,
+  communityOf,
+  partiesOf,
+} from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import type { BookingCancelled, EventType, Recorded } from '../domain/events.ts';
 import type { BookingId, SpaceId } from '../domain/ids.ts';
 import { roleOf } from '../domain/roles.ts';
+import { gatherCalls } from '../runtime/gathered-calls.ts';
 import type { Recipients } from './fan-out.ts';
 import { type AlwaysKind, type ChosenKind, mayGet } from './kinds.ts';
 import type { NewMail } from './new-mail.ts';
-import { type MailPreferences, NO_CHOICES, wants } from './preferences.ts';
+import { type MailPreferences, NO_CHOICES, type Preferences, wants } from './preferences.ts';
 
 export type MembersOf = Users['membersOf'];
 
@@ -38,16 +47,27 @@ export type BookingMail = {
   readonly about: { readonly bookingId: BookingId; readonly spaceId: SpaceId };
 };
 
-/** Finds the members who want a mail about a booking. */
+type Member = Awaited<ReturnType<MembersOf>>[number] & { readonly chosen: Preferences };
+
+/** Finds the members who want a mail about a booking. Mails that are made at the same time read each account once. */
 export function createReaders({ membersOf, preferences }: Pick<Deps, 'membersOf' | 'preferences'>) {
+  const membersOfKey = gatherCalls(async (keys: readonly AccountKey[]) => {
+    const members = keys.map(async (key): Promise<[AccountKey, readonly Member[]]> => {
+      const account = accountOfKey(key);
+      const all = account === undefined ? [] : await membersOf(account);
+      const ids = all.map(({ userId }) => userId);
+      const chosen = await preferences.ofMembers(ids, key);
+      return [key, all.map((member) => ({ ...member, chosen: chosen.get(member.userId) ?? NO_CHOICES }))];
+    });
+    return new Map(await Promise.all(members));
+  });
+
   return async ({ kind, account, about }: BookingMail): Promise<readonly string[]> => {
-    const members = (await membersOf(account)).filter(({ role }) => mayGet(kind, account.kind, role));
-    const ids = members.map(({ userId }) => userId);
-    const chosen = await preferences.ofMembers(ids, accountKey(account));
+    const members = (await membersOfKey(accountKey(account))) ?? [];
     // Brands choose for all spaces at once: they are not theirs.
     const spaceId = account.kind === 'Community' ? about.spaceId : undefined;
     return members
-      .filter(({ userId, role }) => wants(chosen.get(userId) ?? NO_CHOICES, kind, role, spaceId))
+      .filter(({ role, chosen }) => mayGet(kind, account.kind, role) && wants(chosen, kind, role, spaceId))
       .map(({ userId }) => userId);
   };
 }

@@ -10,7 +10,7 @@ import type { Recorded } from '../domain/events.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { gatherReads } from '../runtime/gathered-reads.ts';
+import { gatherCalls } from '../runtime/gathered-calls.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { purposes } from '../secrets/purposes.ts';
@@ -72,7 +72,7 @@ export function createRegistrations(deps: {
   }
 
   /** The subscribers to an event, active or not. Events that are handled at the same time share a read. */
-  const subscribersOf = gatherReads(async (events: readonly Recorded<DeliverableEvent>[]) => {
+  const subscribersOf = gatherCalls(async (events: readonly Recorded<DeliverableEvent>[]) => {
     const byAccount = new Map<AccountKey, WebhookDocument[]>(
       events.flatMap(accountsOf).map((account) => [account, []]),
     );

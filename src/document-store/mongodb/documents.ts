@@ -1,11 +1,12 @@
 import type { Collection as MongoCollection, WithId } from 'mongodb';
-import { gatherReads } from '../../runtime/gathered-reads.ts';
+import { gatherCalls } from '../../runtime/gathered-calls.ts';
 import { inPages } from '../../runtime/in-pages.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, Group, Projected, Stored, Unread } from '../document-store.ts';
 import { createUpdate } from '../update.ts';
 import { type Entry, toStored } from './entry.ts';
 import { type Retry, unavailable } from './failures.ts';
+import { gatherWrites } from './gathered-writes.ts';
 import { writeProjected } from './projected-writes.ts';
 import { filterOf, filterOfFind, groupOf, sortOf } from './query.ts';
 import { createRecordWrites } from './record-writes.ts';
@@ -16,7 +17,7 @@ const BATCH_SIZE = 500;
 /** A MongoDB collection. */
 export function mongoDocuments<D extends object>(
   collection: MongoCollection<Entry>,
-  { ttl }: Pick<Collection<D>, 'ttl'>,
+  { ttl, isWrittenTogether }: Pick<Collection<D>, 'ttl' | 'isWrittenTogether'>,
   retry: Retry,
 ): Documents<D> {
   async function readMany(keys: readonly string[]): Promise<WithId<Entry>[]> {
@@ -44,12 +45,14 @@ export function mongoDocuments<D extends object>(
     }
   }
 
-  const compareAndSet = { ...createRecordWrites<D>(collection, ttl, retry), get: gatherReads(storedMany) };
+  const single = createRecordWrites<D>(collection, ttl, retry);
+  const writes = isWrittenTogether ? gatherWrites<D>({ collection, ttl, retry }, single) : single;
+  const compareAndSet = { get: gatherCalls(storedMany), insert: writes.insert, replace: writes.replace };
 
   return {
     get: compareAndSet.get,
     insert: compareAndSet.insert,
-    delete: compareAndSet.delete,
+    delete: single.delete,
     update: createUpdate(compareAndSet),
 
     async getMany(keys) {

@@ -5,6 +5,11 @@ import { isDuplicate } from './duplicate-keys.ts';
 import { type Entry, fieldsOf, updateTo } from './entry.ts';
 import type { Retry } from './failures.ts';
 
+/** An earlier attempt whose response was lost, and the `w` that it wrote. */
+export type Attempted = { readonly w: string; readonly lost: Error };
+
+export type RecordWrites<D extends object> = ReturnType<typeof createRecordWrites<D>>;
+
 /** Writes of single documents. One that is repeated after a lost response is applied once, whatever the server can do. */
 export function createRecordWrites<D extends object>(
   collection: Collection<Entry>,
@@ -12,8 +17,11 @@ export function createRecordWrites<D extends object>(
   retry: Retry,
 ) {
   /** Repeats a write after transient failures and passes the first of them to it. */
-  async function orUnknown(write: (lost: Error | undefined) => Promise<boolean>): Promise<boolean> {
-    let lost: Error | undefined;
+  async function orUnknown(
+    write: (lost: Error | undefined) => Promise<boolean>,
+    before: Error | undefined,
+  ): Promise<boolean> {
+    let lost = before;
     return retry(async () => {
       try {
         return await write(lost);
@@ -42,19 +50,23 @@ export function createRecordWrites<D extends object>(
   }
 
   /** Writes a document, or a tombstone, over the one at a version, or at any. */
-  function replaceWith(key: string, document: D | undefined, version: number | undefined, w: string): Promise<boolean> {
+  function replaceWith(
+    key: string,
+    document: D | undefined,
+    version: number | undefined,
+    { w, lost: before }: Pick<Attempted, 'w'> & Partial<Attempted>,
+  ): Promise<boolean> {
     return orUnknown(async (lost) => {
       if (await matched(() => collection.updateOne(at(key, version), updateTo(document, ttl, { w })))) return true;
       if (lost === undefined) return false;
       const replacedBy = (entry: Entry | null) =>
         entry === null ? document !== undefined : version !== undefined && entry.v > version + 1;
       return wasApplied(lost, { key, w, replacedBy });
-    });
+    }, before);
   }
 
   return {
-    insert(key: string, document: D): Promise<boolean> {
-      const w = writeId();
+    insert(key: string, document: D, { w = writeId(), lost: before }: Partial<Attempted> = {}): Promise<boolean> {
       return orUnknown(async (lost) => {
         try {
           await collection.insertOne({ _id: key, v: 1, w, ...fieldsOf(document, ttl) });
@@ -68,16 +80,16 @@ export function createRecordWrites<D extends object>(
         // A tombstone may be overwritten.
         const tombstone = { _id: key, d: { $exists: false } };
         return matched(() => collection.updateOne(tombstone, updateTo(document, ttl, { w })));
-      });
+      }, before);
     },
 
-    replace: (key: string, document: D, version: number): Promise<boolean> =>
-      replaceWith(key, document, version, writeId()),
+    replace: (key: string, document: D, version: number, { w = writeId(), lost }: Partial<Attempted> = {}) =>
+      replaceWith(key, document, version, { w, ...(lost && { lost }) }),
 
     async delete(key: string, version?: number): Promise<boolean> {
       // In two steps: the first is recognised if its response was lost, the second can be repeated.
       const w = writeId();
-      if (!(await replaceWith(key, undefined, version, w))) return false;
+      if (!(await replaceWith(key, undefined, version, { w }))) return false;
       await retry(() => collection.deleteOne({ _id: key, w, d: { $exists: false } }));
       return true;
     },
@@ -85,7 +97,7 @@ export function createRecordWrites<D extends object>(
 }
 
 /** A document, not a tombstone, at a version or at any. */
-const at = (key: string, version: number | undefined) => ({
+export const at = (key: string, version: number | undefined) => ({
   _id: key,
   d: { $exists: true },
   ...(version !== undefined && { v: version }),
@@ -100,4 +112,4 @@ async function matched(update: () => Promise<{ readonly matchedCount: number }>)
   }
 }
 
-const writeId = (): string => randomBytes(9).toString('base64url');
+export const writeId = (): string => randomBytes(9).toString('base64url');

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { gatherReads } from '../../src/runtime/gathered-reads.ts';
+import { gatherCalls } from '../../src/runtime/gathered-calls.ts';
 
 /** A store whose reads wait until they are released. */
 function slowStore() {
   const reads: { readonly keys: readonly string[]; readonly answer: PromiseWithResolvers<Map<string, string>> }[] = [];
-  const get = gatherReads<string, string>((keys) => {
+  const get = gatherCalls<string, string>((keys) => {
     const answer = Promise.withResolvers<Map<string, string>>();
     reads.push({ keys, answer });
     return answer.promise;
