@@ -19,12 +19,27 @@ import { REFUSES_SOME } from './smtp-cause.ts';
 
 type Mail = Stored<MailRecord>;
 
+/** A mail that is ready to be sent, or a digest of several, which the last one names. */
+type Made = {
+  /** The mail that was due. */
+  readonly due: Mail;
+  readonly mails: readonly Mail[];
+  readonly named: MailRecord;
+  readonly message: Message;
+  /** Monotonic, in milliseconds. */
+  readonly madeAt: number;
+};
+
 /** Mails sent at the same time. Servers often allow a few connections of one client. */
 export const CONNECTIONS = 4;
 /** How often to look for retries and for mails that other processes have stored. */
 const POLL_INTERVAL_MS = 1_000;
-/** Mails read at once. */
+/** Mails read at once. As many are made ahead at most. */
 const PAGE = 64;
+/** How long a mail that was made may wait for a connection. Then it is made again, because what it says may have changed. */
+const FRESH_MS = 250;
+/** Digests that are made and sent at the same time. They take longest, so there are fewer of them than connections. */
+const DIGESTS = CONNECTIONS - 1;
 /** How long an attempt may take, also against a server that sends a byte from time to time. */
 const ATTEMPT_WITHIN_MS = 10 * 60_000;
 /** How long a stop waits for the attempts in flight before it breaks their connections. */
@@ -63,8 +78,9 @@ async function each(mails: readonly Mail[], act: (mail: Mail) => Promise<void>):
 }
 
 /**
- * Sends due mails: load → make the text → send → record (docs/decisions/mail.md). While the server takes no mail, it is tried with one
- * mail at a time, and less and less often. One process at a time runs it.
+ * Sends due mails: load → make the text → send → record (docs/decisions/mail.md). So many are made at a time as the server takes within a
+ * moment, because they share their reads. While it takes no mail, it is tried with one mail at a time, and less and less often. One
+ * process at a time runs it.
  */
 export function createMailer(deps: MailerDeps) {
   const { queue, compose, sender, server, host, clock, logger, pollIntervalMs = POLL_INTERVAL_MS } = deps;
@@ -72,14 +88,22 @@ export function createMailer(deps: MailerDeps) {
   const stopping = new AbortController();
   /** Breaks the attempts in flight. */
   const breaking = new AbortController();
-  const inFlight = new Map<string, Promise<void>>();
-  /** Users whose digest is in flight. */
+  const making = new Set<Promise<void>>();
+  const made: Made[] = [];
+  const sending = new Set<Promise<void>>();
+  /** The mails that are being made, are made, or are being sent, by key. */
+  const begun = new Set<string>();
+  /** The users of the digests among them. */
   const digests = new Set<string>();
+  /** How many are made ahead. */
+  let ahead = CONNECTIONS;
   /** Read, and not begun. */
   let waiting: Mail[] = [];
   /** Whether the store may hold a due mail that was not read. */
   let isUnread = true;
   let isReading = false;
+  /** How often a mail was stored that goes out before others. */
+  let urgent = 0;
   /** Attempts in a row that have shown that the server takes no mail. */
   let failures = 0;
   /** When the last of them showed it. Monotonic, in milliseconds, here and below. */
@@ -92,33 +116,106 @@ export function createMailer(deps: MailerDeps) {
   let refusals = NO_REFUSALS;
   let polling: Promise<unknown> | undefined;
 
-  const mayStart = (): boolean =>
-    !stopping.signal.aborted &&
-    deps.isActive() &&
-    performance.now() >= pausedUntil &&
-    inFlight.size < (failures === 0 ? CONNECTIONS : 1);
+  const mayStart = (): boolean => !stopping.signal.aborted && deps.isActive() && performance.now() >= pausedUntil;
 
   /** Starts what may start now. Called after every change. */
   function next(): void {
-    while (mayStart()) {
-      const mail = waiting.shift();
-      if (mail === undefined) {
-        if (isUnread && !isReading) void read();
-        return;
-      }
-      // It goes out with that digest.
-      if (isInDigest(mail) && digests.has(mail.document.userId)) continue;
-      inFlight.set(mail.key, handle(mail));
+    while (mayStart() && sending.size < (failures === 0 ? CONNECTIONS : 1)) {
+      const first = made.shift();
+      if (first === undefined) break;
+      if (performance.now() - first.madeAt > FRESH_MS) {
+        ahead = CONNECTIONS;
+        release(first.due);
+      } else run(sending, first.due, () => attempt(first));
     }
+    const count = places();
+    if (count === 0) return;
+    if (waiting.length > 0) makeNext(count);
+    else if (isUnread && !isReading) void read();
+  }
+
+  /** How many more may be made now. While the server takes no mail, one that is tried at once. */
+  function places(): number {
+    if (!mayStart()) return 0;
+    const ready = making.size + made.length;
+    if (failures > 0) return ready + sending.size === 0 ? 1 : 0;
+    // Several at a time share their reads.
+    return ready <= ahead / 2 ? ahead - ready : 0;
+  }
+
+  function makeNext(count: number): void {
+    const before = making.size;
+    while (waiting.length > 0 && making.size < before + count) {
+      const mail = waiting.shift();
+      if (mail !== undefined && !isLater(mail)) begin(mail);
+    }
+    if (making.size === before + ahead) ahead = Math.min(2 * ahead, PAGE);
+    // All of them wait for a digest, whose end reads again.
+    else if (making.size === before && waiting.length === 0) isUnread = false;
+  }
+
+  /** Whether a mail goes out with a digest that is in flight, or a digest has to wait for others. */
+  const isLater = (mail: Mail): boolean =>
+    isInDigest(mail) && (digests.has(mail.document.userId) || digests.size === DIGESTS);
+
+  function begin(mail: Mail): void {
+    const since = urgent;
+    begun.add(mail.key);
+    if (isInDigest(mail)) digests.add(mail.document.userId);
+    run(making, mail, async () => {
+      const ready = await make(mail);
+      if (ready === undefined) return undefined;
+      // Others go out before it now.
+      if (since !== urgent && made.length >= CONNECTIONS && mail.document.lane !== 'first') return release(mail);
+      if (mail.document.lane === 'first') made.unshift(ready);
+      else made.push(ready);
+      return 'made';
+    });
+  }
+
+  /** Does something with a mail, which ends there unless it is made now. */
+  function run(among: Set<Promise<void>>, mail: Mail, act: () => Promise<'made' | undefined>): void {
+    const running = handle(mail, act).then(() => {
+      among.delete(running);
+      next();
+    });
+    among.add(running);
+  }
+
+  async function handle(mail: Mail, act: () => Promise<'made' | undefined>): Promise<void> {
+    try {
+      if ((await act()) === undefined) end(mail);
+    } catch (error) {
+      const { mailId, kind } = mail.document;
+      // The mail is still due, so the next poll finds it.
+      logger.error({ err: error, mailId, kind }, 'A mail could not be handled; retrying');
+      end(mail);
+    }
+  }
+
+  function end({ key, document }: Mail): void {
+    begun.delete(key);
+    if (document.inDigest !== true) return;
+    digests.delete(document.userId);
+    isUnread = true;
+  }
+
+  /** Leaves a mail to the next read. */
+  function release(mail: Mail): undefined {
+    end(mail);
+    isUnread = true;
   }
 
   async function read(): Promise<void> {
     isReading = true;
     isUnread = false;
+    const since = urgent;
     try {
-      waiting = [...(await queue.due(PAGE, new Set(inFlight.keys())))];
+      const page = await queue.due(PAGE, begun);
       // Those in flight are due until their outcome is stored, so the next page begins after them.
-      isUnread ||= waiting.length === PAGE;
+      isUnread ||= page.length === PAGE;
+      // One that goes out before others was stored meanwhile, and is in the next page.
+      waiting = page.slice(0, since === urgent ? PAGE : CONNECTIONS);
     } catch (error) {
       // The next poll reads again.
       logger.error({ err: error }, 'Looking up due mails failed; retrying');
@@ -128,52 +225,44 @@ export function createMailer(deps: MailerDeps) {
     if (waiting.length > 0 || isUnread) next();
   }
 
-  async function handle(mail: Mail): Promise<void> {
-    const { mailId, kind, userId } = mail.document;
-    if (isInDigest(mail)) digests.add(userId);
-    try {
-      await attempt(mail);
-    } catch (error) {
-      // The mail is still due, so the next poll finds it.
-      logger.error({ err: error, mailId, kind }, 'A mail could not be handled; retrying');
-    } finally {
-      inFlight.delete(mail.key);
-      if (isInDigest(mail)) digests.delete(userId);
-      next();
-    }
-  }
-
-  async function attempt(due: Mail): Promise<void> {
+  /** @returns undefined if there is nothing to be sent now */
+  async function make(due: Mail): Promise<Made | undefined> {
     // It may have been read long ago.
     const mail = await queue.stillPending(due);
-    if (mail === undefined) return;
+    if (mail === undefined) return undefined;
     const { document } = mail;
-    if (document.notAfter <= toTimestamp(clock())) {
-      if ((await deps.clockProblem()) !== undefined) return queue.postpone(mail, AGAIN_MS);
-      deps.onOutcome('expired');
-      return queue.end(mail, { state: 'Failed', reason: TOO_OLD });
-    }
+    if (document.notAfter <= toTimestamp(clock())) return giveUp(mail);
     const mails = isInDigest(mail) ? await queue.inDigest(document.userId) : [mail];
     const named = mails.at(-1)?.document ?? document;
     const message = await messageOf(mails);
-    if (message === undefined) return;
-    if ('skipped' in message) {
-      deps.onOutcome('skipped');
-      return each(mails, (one) => queue.end(one, { state: 'Skipped', reason: message.skipped }));
-    }
-    if (stopping.signal.aborted || !deps.isActive()) return;
+    if (message === undefined) return undefined;
+    if (!('skipped' in message)) return { due, mails, named, message, madeAt: performance.now() };
+    deps.onOutcome('skipped');
+    await each(mails, (one) => queue.end(one, { state: 'Skipped', reason: message.skipped }));
+    return undefined;
+  }
+
+  /** Ends a mail that is too old, once it is known that the clock is right. */
+  async function giveUp(mail: Mail): Promise<undefined> {
+    if ((await deps.clockProblem()) !== undefined) return void (await queue.postpone(mail, AGAIN_MS));
+    deps.onOutcome('expired');
+    return void (await queue.end(mail, { state: 'Failed', reason: TOO_OLD }));
+  }
+
+  async function attempt({ mails, named, message }: Made): Promise<undefined> {
     const at = toTimestamp(clock());
     const startedAt = performance.now();
     const result = await send(named, message);
     faultPoint('mail sent, not recorded');
     // What the server did is unknown. The mail stays due, and the next process repeats it.
-    if (breaking.signal.aborted && result.outcome !== 'accepted') return;
+    if (breaking.signal.aborted && result.outcome !== 'accepted') return undefined;
     const { judged, reopened, ...rest } = judge(refusals, { ...named, to: message.to }, result, clock());
     refusals = rest.refusals;
     pauseOrResume(judged, startedAt);
     await record(mails, { at, ...defined({ code: result.code }), response: result.response }, judged);
     await Promise.all(reopened.map((mailId) => queue.reopen(mailId, pauseMs)));
     await note(judged);
+    return undefined;
   }
 
   /**
@@ -276,7 +365,11 @@ export function createMailer(deps: MailerDeps) {
 
     /** Call when a mail has just been stored. @param isFirst whether it goes out before others */
     wake(isFirst: boolean): void {
-      if (isFirst) waiting = [];
+      if (isFirst) {
+        urgent += 1;
+        waiting = [];
+        for (const { due } of made.splice(0)) release(due);
+      }
       isUnread = true;
       next();
     },
@@ -285,7 +378,7 @@ export function createMailer(deps: MailerDeps) {
     async stop(): Promise<void> {
       stopping.abort();
       const timer = setTimeout(() => breaking.abort(), STOP_WITHIN_MS);
-      await Promise.all([polling, ...inFlight.values()]);
+      await Promise.all([polling, ...making, ...sending]);
       clearTimeout(timer);
     },
   };
