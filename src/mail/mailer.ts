@@ -5,6 +5,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
+import { gatherCalls } from '../runtime/gathered-calls.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
@@ -38,6 +39,10 @@ const POLL_INTERVAL_MS = 1_000;
 const PAGE = 64;
 /** How long a mail that was made may wait for a connection. Then it is made again, because what it says may have changed. */
 const FRESH_MS = 250;
+/** Mails that were sent, or are being sent, whose outcome is not stored. If the process dies, they may be sent again. */
+const UNRECORDED = 8 * CONNECTIONS;
+/** Outcomes are stored together, at the earliest so long after the last ones. */
+const RECORD_EVERY_MS = 20;
 /** Digests that are made and sent at the same time. They take longest, so there are fewer of them than connections. */
 const DIGESTS = CONNECTIONS - 1;
 /** How long an attempt may take, also against a server that sends a byte from time to time. */
@@ -91,7 +96,8 @@ export function createMailer(deps: MailerDeps) {
   const making = new Set<Promise<void>>();
   const made: Made[] = [];
   const sending = new Set<Promise<void>>();
-  /** The mails that are being made, are made, or are being sent, by key. */
+  const recording = new Set<Promise<void>>();
+  /** The mails that are being made, sent or recorded, and those that are made, by key. */
   const begun = new Set<string>();
   /** The users of the digests among them. */
   const digests = new Set<string>();
@@ -116,11 +122,17 @@ export function createMailer(deps: MailerDeps) {
   let refusals = NO_REFUSALS;
   let polling: Promise<unknown> | undefined;
 
+  /** What is done at the same time shares commands to the store. */
+  const together = gatherCalls(
+    async (acts: readonly (() => Promise<void>)[]) => new Map(acts.map((act) => [act, act()])),
+    { everyMs: RECORD_EVERY_MS },
+  );
+
   const mayStart = (): boolean => !stopping.signal.aborted && deps.isActive() && performance.now() >= pausedUntil;
 
   /** Starts what may start now. Called after every change. */
   function next(): void {
-    while (mayStart() && sending.size < (failures === 0 ? CONNECTIONS : 1)) {
+    while (maySend()) {
       const first = made.shift();
       if (first === undefined) break;
       if (performance.now() - first.madeAt > FRESH_MS) {
@@ -134,11 +146,16 @@ export function createMailer(deps: MailerDeps) {
     else if (isUnread && !isReading) void read();
   }
 
+  const maySend = (): boolean =>
+    mayStart() &&
+    sending.size < (failures === 0 ? CONNECTIONS : 1) &&
+    sending.size + recording.size < (failures === 0 ? UNRECORDED : 1);
+
   /** How many more may be made now. While the server takes no mail, one that is tried at once. */
   function places(): number {
     if (!mayStart()) return 0;
     const ready = making.size + made.length;
-    if (failures > 0) return ready + sending.size === 0 ? 1 : 0;
+    if (failures > 0) return ready + sending.size + recording.size === 0 ? 1 : 0;
     // Several at a time share their reads.
     return ready <= ahead / 2 ? ahead - ready : 0;
   }
@@ -149,7 +166,7 @@ export function createMailer(deps: MailerDeps) {
       const mail = waiting.shift();
       if (mail !== undefined && !isLater(mail)) begin(mail);
     }
-    if (making.size === before + ahead) ahead = Math.min(2 * ahead, PAGE);
+    if (making.size === before + count) ahead = Math.min(2 * ahead, PAGE);
     // All of them wait for a digest, whose end reads again.
     else if (making.size === before && waiting.length === 0) isUnread = false;
   }
@@ -169,12 +186,12 @@ export function createMailer(deps: MailerDeps) {
       if (since !== urgent && made.length >= CONNECTIONS && mail.document.lane !== 'first') return release(mail);
       if (mail.document.lane === 'first') made.unshift(ready);
       else made.push(ready);
-      return 'made';
+      return 'goes on';
     });
   }
 
-  /** Does something with a mail, which ends there unless it is made now. */
-  function run(among: Set<Promise<void>>, mail: Mail, act: () => Promise<'made' | undefined>): void {
+  /** Does something with a mail, which ends there unless it goes on. */
+  function run(among: Set<Promise<void>>, mail: Mail, act: () => Promise<'goes on' | undefined>): void {
     const running = handle(mail, act).then(() => {
       among.delete(running);
       next();
@@ -182,7 +199,7 @@ export function createMailer(deps: MailerDeps) {
     among.add(running);
   }
 
-  async function handle(mail: Mail, act: () => Promise<'made' | undefined>): Promise<void> {
+  async function handle(mail: Mail, act: () => Promise<'goes on' | undefined>): Promise<void> {
     try {
       if ((await act()) === undefined) end(mail);
     } catch (error) {
@@ -249,7 +266,7 @@ export function createMailer(deps: MailerDeps) {
     return void (await queue.end(mail, { state: 'Failed', reason: TOO_OLD }));
   }
 
-  async function attempt({ mails, named, message }: Made): Promise<undefined> {
+  async function attempt({ due, mails, named, message }: Made): Promise<'goes on' | undefined> {
     const at = toTimestamp(clock());
     const startedAt = performance.now();
     const result = await send(named, message);
@@ -259,10 +276,15 @@ export function createMailer(deps: MailerDeps) {
     const { judged, reopened, ...rest } = judge(refusals, { ...named, to: message.to }, result, clock());
     refusals = rest.refusals;
     pauseOrResume(judged, startedAt);
-    await record(mails, { at, ...defined({ code: result.code }), response: result.response }, judged);
-    await Promise.all(reopened.map((mailId) => queue.reopen(mailId, pauseMs)));
-    await note(judged);
-    return undefined;
+    const attempted = { at, ...defined({ code: result.code }), response: result.response };
+    // The next mail need not wait for it.
+    run(recording, due, async () => {
+      await together(() => record(mails, attempted, judged));
+      await Promise.all(reopened.map((mailId) => queue.reopen(mailId, pauseMs)));
+      await note(judged);
+      return undefined;
+    });
+    return 'goes on';
   }
 
   /**
@@ -379,6 +401,7 @@ export function createMailer(deps: MailerDeps) {
       stopping.abort();
       const timer = setTimeout(() => breaking.abort(), STOP_WITHIN_MS);
       await Promise.all([polling, ...making, ...sending]);
+      await Promise.all(recording);
       clearTimeout(timer);
     },
   };
