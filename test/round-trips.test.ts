@@ -3,12 +3,14 @@ import { test as base, describe, expect } from 'vitest';
 import { daysLater } from '../src/domain/calendar.ts';
 import type { PlainDate } from '../src/domain/ids.ts';
 import { readMarks } from '../src/outbox/marks.ts';
+import { accepted } from './accepted.ts';
 import { MONGODB, ownDatabase } from './document-store/engines.ts';
 import { monitorCommands } from './document-store/mongodb/commands.ts';
 import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
 import { eventually } from './eventually.ts';
 import { lacks } from './lacks.ts';
-import { runService } from './running-service.fixture.ts';
+import { startSmtp } from './mail/smtp.ts';
+import { CONTEXT, runService } from './running-service.fixture.ts';
 
 const DAYS = Array.from({ length: 9 }, (_, day) => `2026-12-1${day}`);
 /** Start hours of two bookings of one day that do not touch. */
@@ -27,7 +29,11 @@ async function openVenue() {
   const log = await EventStoreDbServer.start();
   const mongo = await monitorCommands(ownDatabase());
   const SECRET_KEY = randomBytes(32).toString('base64');
-  const service = await runService({ EVENTSTORE_URL: log.url, MONGODB_URL: mongo.url, SECRET_KEY });
+  const smtp = await startSmtp();
+  const service = await runService({
+    ...{ EVENTSTORE_URL: log.url, MONGODB_URL: mongo.url, SECRET_KEY },
+    ...{ SMTP_URL: smtp.url, MAIL_FROM: 'bookings@venue.example' },
+  });
   const community = await service.community();
   const spaceId = await service.space(community);
   const { key } = await service.brand();
@@ -39,7 +45,7 @@ async function openVenue() {
   const stop = async () => {
     await service.stop();
     mongo.close();
-    await log.stop();
+    await Promise.all([log.stop(), smtp.kill()]);
   };
   const list = () => service.get('/bookings', { key: community.key });
   return { log, mongo, book, list, account: community.account, core: service.core, stop };
@@ -131,5 +137,31 @@ describe.skipIf(lacks(MONGODB))('round trips to servers', () => {
     expect(finds.length).toBeGreaterThan(0);
     expect(finds.length).toBeLessThan(DAYS.length);
     await webhooks.stop();
+  });
+
+  test('the mails of concurrent bookings are stored, made and recorded together', async ({ venue, onTestFinished }) => {
+    const { core, mongo, book, account } = venue;
+    const reader = { email: 'ada@example.com', password: 'a long password', accounts: [account] };
+    accepted(await core.users.add(reader, CONTEXT));
+    await core.mail.prepare();
+    core.mail.start();
+    onTestFinished(() => core.mail.stop());
+    const sent = (count: number) =>
+      eventually(async () => expect(await core.mail.list('Sent', 100)).toHaveLength(count));
+    // The first mail loads what sends.
+    await book('2027-03-01', FIRST);
+    await sent(1);
+    mongo.commands.length = 0;
+    await Promise.all(DAYS.map((day) => book(day, SECOND)));
+    await sent(1 + DAYS.length);
+    const count = (name: string, collection: string) =>
+      mongo.commands.filter((command) => command.name === name && command.collection.endsWith(collection)).length;
+    const perMail = {
+      stored: count('insert', 'mails') + count('update', 'recentMails'),
+      chosen: count('find', 'mailPreferences'),
+      addressed: count('find', 'users'),
+      recorded: count('update', 'mails'),
+    };
+    for (const commands of Object.values(perMail)) expect(commands).toBeLessThan(DAYS.length);
   });
 });

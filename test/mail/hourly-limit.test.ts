@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PER_HOUR, planMail, type RecentMails } from '../../src/mail/hourly-limit.ts';
+import { PER_HOUR, planMail, planMails, type RecentMails } from '../../src/mail/hourly-limit.ts';
 
 const START = Date.parse('2029-03-01T12:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -37,4 +37,35 @@ test('a clock that was ahead holds no mail back', () => {
   let recent: RecentMails | undefined;
   for (let i = 0; i < 30; i += 1) recent = planMail(recent, START + 48 * HOUR_MS).recent;
   expect(planMail(recent, START).digestAt).toBeUndefined();
+});
+
+test('several mails at once are planned as one after another', () => {
+  type Before = { readonly recent: RecentMails | undefined; readonly digestAts: readonly unknown[] };
+  const alone = (before: Before, now: number): Before => {
+    const { recent, digestAt } = planMail(before.recent, now);
+    return { recent, digestAts: [...before.digestAts, digestAt] };
+  };
+  const bursts = fc.array(fc.tuple(fc.integer({ min: 0, max: 30 * 60_000 }), fc.nat(30)), { maxLength: 20 });
+  fc.assert(
+    fc.property(bursts, (all) => {
+      let together: RecentMails | undefined;
+      let expected: Before = { recent: undefined, digestAts: [] };
+      let now = START;
+      for (const [gap, count] of all) {
+        now += gap;
+        const planned = planMails(together, count, now);
+        together = planned.recent ?? together;
+        expected = { ...expected, digestAts: [] };
+        for (let i = 0; i < count; i += 1) expected = alone(expected, now);
+        expect(planned.digestAts).toEqual(expected.digestAts);
+      }
+      expect([together?.at, together?.digestAt]).toEqual([expected.recent?.at, expected.recent?.digestAt]);
+    }),
+  );
+});
+
+test('mails that wait for a digest which is planned already change no count', () => {
+  const full = planMails(undefined, PER_HOUR + 1, START).recent;
+  expect(full?.digestAt).toBeDefined();
+  expect(planMails(full, 5, START + 1).recent).toBeUndefined();
 });

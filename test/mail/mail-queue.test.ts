@@ -7,6 +7,7 @@ import { MailQueue } from '../../src/mail/mail-queue.ts';
 import { openServerState } from '../../src/mail/server-state.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { SECRET_KEY } from '../webhooks/venue.ts';
+import { watched } from '../webhooks/watched-documents.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -43,6 +44,23 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
     expect(await queue.add(mail('a', { userId: 'usr_2' }))).toBe(true);
     expect(await queue.add(mail('a', { kind: 'BookingDeclined' }))).toBe(true);
     expect(await due()).toHaveLength(4);
+  });
+
+  test('mails that are stored together are looked up once and counted once for each user', async () => {
+    const calls: string[] = [];
+    const counted = await MailQueue.open({
+      documents: watched(store, { before: (method, collection) => calls.push(`${method} ${collection}`) }),
+      clock,
+    });
+    const causes30 = Array.from({ length: 30 }, (_, i) => `cause-${i}`);
+    const stored = await counted.addAll([...causes30.map((cause) => mail(cause)), mail('other', { userId: 'usr_2' })]);
+    expect(stored.filter(({ inDigest }) => inDigest === true)).toHaveLength(10);
+    const written = (name: string) => calls.filter((call) => call === name).length;
+    expect([written('getMany mails'), written('update recentMails')]).toEqual([1, 2]);
+    expect(await counted.addAll(causes30.map((cause) => mail(cause)))).toEqual([]);
+    expect(await queue.inDigest('usr_1')).toEqual([]);
+    now += HOUR_MS;
+    expect(await queue.inDigest('usr_1')).toHaveLength(10);
   });
 
   test('what has been due for longest comes first, and what is in flight is left out', async () => {

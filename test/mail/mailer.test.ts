@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { Recorded } from '../../src/domain/events.ts';
 import { LOG_START } from '../../src/event-store/event-store.ts';
-import type { Mail } from '../../src/mail/mail.ts';
+import type { Mail, NewMail } from '../../src/mail/mail.ts';
 import { readMarks, replaceMarks } from '../../src/outbox/marks.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { accepted } from '../accepted.ts';
@@ -429,6 +431,57 @@ test('a server that never answers delays no fan-out, holds a few connections, an
   await inState(mail, 'Pending', 10);
   const next = await venue.send();
   await inState(next, 'Sent', 10);
+});
+
+test('an event whose readers cannot be found holds up no other that is handled at the same time', async () => {
+  const of = async ({ type, id, metadata, data }: Recorded): Promise<readonly NewMail[]> => {
+    if (type !== 'BookingRequested' || Number(data.bookingId) === 101) throw new Error('No readers');
+    const about = { bookingId: data.bookingId };
+    return [{ kind: type, cause: id, userId: 'usr_ada', account: 'Community:3', about, at: metadata.at }];
+  };
+  const mail = await venue.send({ recipients: { kinds: ['BookingRequested'], reads: [], of } });
+  await Promise.all([100, 101, 102, 103].map(request));
+  await inState(mail, 'Sent', 3);
+  await eventually(async () => expect(await mail.countFailedEvents()).toEqual({ parked: 0, retrying: 1 }));
+});
+
+test('a mail that was made ahead and then waited for a connection is made again', async () => {
+  let isGone = false;
+  const released = Promise.withResolvers<undefined>();
+  smtp.onData = () => released.promise;
+  const mail = await venue.open({
+    compose: async ({ userId }) =>
+      isGone ? { skipped: 'The user was removed.' } : { to: addressOf(userId), subject: 's', text: 't', html: 'h' },
+  });
+  await mail.prepare();
+  for (const each of idsOf([110, 111, 112, 113, 114, 115])) await mail.enqueue(each);
+  mail.start();
+  // Four connections hold a mail each, and the others are made.
+  await smtp.until(4);
+  await sleep(400);
+  isGone = true;
+  released.resolve(undefined);
+  await inState(mail, 'Skipped', 2);
+  await inState(mail, 'Sent', 4);
+});
+
+test('digests that take long to make leave a connection to other mail', async () => {
+  const released = Promise.withResolvers<void>();
+  const mail = await venue.open({
+    compose: async ({ userId }, others = []) => {
+      if (others.length > 0) await released.promise;
+      return { to: addressOf(userId), subject: 's', text: 't', html: 'h' };
+    },
+  });
+  await mail.prepare();
+  for (const userId of Array.from({ length: 6 }, (_, i) => `usr_${i}`))
+    for (let i = 1; i <= 22; i += 1) await mail.enqueue({ ...venue.newMail(i), userId });
+  venue.advance(61 * 60_000);
+  for (const each of idsOf([120, 121, 122, 123, 124])) await mail.enqueue(each);
+  mail.start();
+  await inState(mail, 'Sent', 6 * 20 + 5);
+  released.resolve();
+  await inState(mail, 'Pending', 0);
 });
 
 test('one process sends, and another takes over when it stops', async () => {
