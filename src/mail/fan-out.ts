@@ -28,7 +28,7 @@ export type Recipients = {
 export const formerGroups = (kinds: readonly string[]) => kinds.map((kind) => ({ kind, group: `mails-${kind}` }));
 
 /** A batch of events begins at the earliest so long after the last one: a mail may take a moment, and a larger batch costs each event less. */
-const BATCH_EVERY_MS = 50;
+const BATCH_EVERY_MS = 100;
 
 type FanOutDeps = {
   readonly events: EventStore;

@@ -46,6 +46,18 @@ export function planMail(
   return { recent: { at, digestAt, expiresAt }, digestAt };
 }
 
+/** Within so much time after the digest, its mails are due. They all go out with the first of them. */
+export const DIGEST_SPREAD_MS = 30_000;
+
+/**
+ * When a mail is due that waits for a digest: later, the later it was stored. Otherwise a store would sort thousands of mails with the same
+ * moment by their keys, and write another page of each index for each of them.
+ */
+export function dueInDigest(digestAt: Timestamp, now: number): Timestamp {
+  const waited = Math.max(0, HOUR_MS - (Date.parse(digestAt) - now));
+  return toTimestamp(Date.parse(digestAt) + (waited / HOUR_MS) * DIGEST_SPREAD_MS);
+}
+
 /**
  * Decides the same for several mails to a user.
  * @returns `recent`: undefined if it is as before

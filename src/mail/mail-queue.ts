@@ -6,7 +6,7 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { isDueTrusted } from '../webhooks/delivery.ts';
-import { planMails, type RecentMails, recentMailsCollection } from './hourly-limit.ts';
+import { DIGEST_SPREAD_MS, planMails, type RecentMails, recentMailsCollection } from './hourly-limit.ts';
 import { isLimited } from './kinds.ts';
 import {
   afterAttempt,
@@ -30,8 +30,8 @@ const PAGE = 100;
 const ACCOUNTS = 16;
 /** Mails that go out as one digest. */
 const IN_DIGEST = 5_000;
-/** So much earlier a mail goes out with a digest: those of a digest that failed are due again one shortly after another. */
-const DIGEST_AHEAD_MS = 60_000;
+/** So much earlier a mail goes out with a digest: its mails are due one shortly after another, also again after it failed. */
+const DIGEST_AHEAD_MS = 2 * DIGEST_SPREAD_MS;
 /** Mails of one account that are read at once then. */
 const PER_TURN = 16;
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Collection } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { dueInDigest } from './hourly-limit.ts';
 import { isUrgent } from './kinds.ts';
 import type { NewMail } from './new-mail.ts';
 import type { Outcome } from './outcome.ts';
@@ -60,7 +61,7 @@ export const mailCollection: Collection<MailRecord> = {
   indexes: [
     { fields: ['state', 'due'] },
     { fields: ['state', 'account', 'due'] },
-    { fields: ['lane', 'state', 'due'] },
+    { fields: ['lane', 'due'], where: { lane: 'first', state: 'Pending' } },
     { fields: ['state', 'createdAt'] },
     { fields: ['userId', 'state', 'due'] },
   ],
@@ -91,13 +92,14 @@ export const dateOf = (
  * @param digestAt the digest that the mail waits for
  */
 export function newRecord(added: NewMail, now: number, digestAt?: Timestamp): MailRecord {
+  const due = digestAt === undefined ? toTimestamp(now) : dueInDigest(digestAt, now);
   return {
     ...added,
     mailId: mailIdOf(added),
     state: 'Pending',
     ...(isUrgent(added.kind) && { lane: 'first' }),
-    due: digestAt ?? toTimestamp(now),
-    ...(digestAt !== undefined && { inDigest: true, delayMs: Date.parse(digestAt) - now }),
+    due,
+    ...(digestAt !== undefined && { inDigest: true, delayMs: Date.parse(due) - now }),
     tries: 0,
     attempts: [],
     notAfter: toTimestamp(Date.parse(added.at) + MAX_AGE_MS),
