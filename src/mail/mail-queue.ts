@@ -1,4 +1,4 @@
-import type { DocumentStore, Documents, Find, Query, Stored } from '../document-store/document-store.ts';
+import type { DocumentStore, Documents, Find, Query } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
@@ -11,6 +11,7 @@ import { isLimited } from './kinds.ts';
 import {
   afterAttempt,
   ended,
+  type Mail,
   type MailAttempt,
   type MailRecord,
   type MailState,
@@ -35,7 +36,6 @@ const DIGEST_AHEAD_MS = 2 * DIGEST_SPREAD_MS;
 /** Mails of one account that are read at once then. */
 const PER_TURN = 16;
 
-type Mail = Stored<MailRecord>;
 type Change = (record: MailRecord) => MailRecord | undefined;
 
 const dueBy = declareQuery(

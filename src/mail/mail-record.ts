@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Collection } from '../document-store/document-store.ts';
+import type { Collection, Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { dueInDigest } from './hourly-limit.ts';
@@ -42,6 +42,10 @@ export type MailRecord = NewMail & {
   readonly createdAt: Timestamp;
   readonly expiresAt: Timestamp;
 };
+
+export type Mail = Stored<MailRecord>;
+
+export const isInDigest = ({ document }: Mail): boolean => document.inDigest === true;
 
 const DAY_MS = 24 * 3_600_000;
 /** A mail older than this is not sent: what it says is no longer news. */

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
-import type { Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -9,8 +8,17 @@ import { gatherCalls } from '../runtime/gathered-calls.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
+import { createMadeAhead, type Made } from './made-ahead.ts';
 import type { MailQueue } from './mail-queue.ts';
-import { dateOf, type MailAttempt, type MailRecord, messageIdOf, TOO_OLD } from './mail-record.ts';
+import {
+  dateOf,
+  isInDigest,
+  type Mail,
+  type MailAttempt,
+  type MailRecord,
+  messageIdOf,
+  TOO_OLD,
+} from './mail-record.ts';
 import type { Compose, Message } from './new-mail.ts';
 import { type Judged, outcomeOf, pauseAfter, type SendResult } from './outcome.ts';
 import { isRefusing, judge, NO_REFUSALS } from './refusals.ts';
@@ -18,33 +26,16 @@ import type { MailSender } from './sender.ts';
 import type { ServerState } from './server-state.ts';
 import { REFUSES_SOME } from './smtp-cause.ts';
 
-type Mail = Stored<MailRecord>;
-
-/** A mail that is ready to be sent, or a digest of several, which the last one names. */
-type Made = {
-  /** The mail that was due. */
-  readonly due: Mail;
-  readonly mails: readonly Mail[];
-  readonly named: MailRecord;
-  readonly message: Message;
-  /** Monotonic, in milliseconds. */
-  readonly madeAt: number;
-};
-
 /** Mails sent at the same time. Servers often allow a few connections of one client. */
 export const CONNECTIONS = 4;
 /** How often to look for retries and for mails that other processes have stored. */
 const POLL_INTERVAL_MS = 1_000;
-/** Mails read at once. As many are made ahead at most. */
+/** Mails per commit. */
 const PAGE = 64;
-/** How long a mail that was made may wait for a connection. Then it is made again, because what it says may have changed. */
-const FRESH_MS = 250;
 /** Mails that were sent, or are being sent, whose outcome is not stored. If the process dies, they may be sent again. */
 const UNRECORDED = 8 * CONNECTIONS;
 /** Outcomes are stored together, at the earliest so long after the last ones. */
 const RECORD_EVERY_MS = 20;
-/** Digests that are made and sent at the same time. They take longest, so there are fewer of them than connections. */
-const DIGESTS = CONNECTIONS - 1;
 /** How long an attempt may take, also against a server that sends a byte from time to time. */
 const ATTEMPT_WITHIN_MS = 10 * 60_000;
 /** How long a stop waits for the attempts in flight before it breaks their connections. */
@@ -74,8 +65,6 @@ export type MailerDeps = {
 
 export type Mailer = ReturnType<typeof createMailer>;
 
-const isInDigest = ({ document }: Mail): boolean => document.inDigest === true;
-
 /** Does something with each mail, the last one after all others. */
 async function each(mails: readonly Mail[], act: (mail: Mail) => Promise<void>): Promise<void> {
   for await (const page of inPages(mails.slice(0, -1), PAGE)) await Promise.all(page.map(act));
@@ -83,9 +72,8 @@ async function each(mails: readonly Mail[], act: (mail: Mail) => Promise<void>):
 }
 
 /**
- * Sends due mails: load → make the text → send → record (docs/decisions/mail.md). So many are made at a time as the server takes within a
- * moment, because they share their reads. While it takes no mail, it is tried with one mail at a time, and less and less often. One
- * process at a time runs it.
+ * Sends due mails: load → make the text → send → record (docs/decisions/mail.md). While the server takes no mail, it is tried with one
+ * mail at a time, and less and less often. One process at a time runs it.
  */
 export function createMailer(deps: MailerDeps) {
   const { queue, compose, sender, server, host, clock, logger, pollIntervalMs = POLL_INTERVAL_MS } = deps;
@@ -93,23 +81,9 @@ export function createMailer(deps: MailerDeps) {
   const stopping = new AbortController();
   /** Breaks the attempts in flight. */
   const breaking = new AbortController();
-  const making = new Set<Promise<void>>();
-  const made: Made[] = [];
+  const ahead = createMadeAhead({ queue, make, changed: next, connections: CONNECTIONS, logger });
   const sending = new Set<Promise<void>>();
   const recording = new Set<Promise<void>>();
-  /** The mails that are being made, sent or recorded, and those that are made, by key. */
-  const begun = new Set<string>();
-  /** The users of the digests among them. */
-  const digests = new Set<string>();
-  /** How many are made ahead. */
-  let ahead = CONNECTIONS;
-  /** Read, and not begun. */
-  let waiting: Mail[] = [];
-  /** Whether the store may hold a due mail that was not read. */
-  let isUnread = true;
-  let isReading = false;
-  /** How often a mail was stored that goes out before others. */
-  let urgent = 0;
   /** Attempts in a row that have shown that the server takes no mail. */
   let failures = 0;
   /** When the last of them showed it. Monotonic, in milliseconds, here and below. */
@@ -133,62 +107,19 @@ export function createMailer(deps: MailerDeps) {
   /** Starts what may start now. Called after every change. */
   function next(): void {
     while (maySend()) {
-      const first = made.shift();
+      const first = ahead.take();
       if (first === undefined) break;
-      if (performance.now() - first.madeAt > FRESH_MS) {
-        ahead = CONNECTIONS;
-        release(first.due);
-      } else run(sending, first.due, () => attempt(first));
+      run(sending, first.due, () => attempt(first));
     }
-    const count = places();
-    if (count === 0) return;
-    if (waiting.length > 0) makeNext(count);
-    else if (isUnread && !isReading) void read();
+    if (!mayStart()) return;
+    if (failures === 0) ahead.makeMore();
+    else if (sending.size + recording.size === 0) ahead.makeMore(1);
   }
 
   const maySend = (): boolean =>
     mayStart() &&
     sending.size < (failures === 0 ? CONNECTIONS : 1) &&
     sending.size + recording.size < (failures === 0 ? UNRECORDED : 1);
-
-  /** How many more may be made now. While the server takes no mail, one that is tried at once. */
-  function places(): number {
-    if (!mayStart()) return 0;
-    const ready = making.size + made.length;
-    if (failures > 0) return ready + sending.size + recording.size === 0 ? 1 : 0;
-    // Several at a time share their reads.
-    return ready <= ahead / 2 ? ahead - ready : 0;
-  }
-
-  function makeNext(count: number): void {
-    const before = making.size;
-    while (waiting.length > 0 && making.size < before + count) {
-      const mail = waiting.shift();
-      if (mail !== undefined && !isLater(mail)) begin(mail);
-    }
-    if (making.size === before + count) ahead = Math.min(2 * ahead, PAGE);
-    // All of them wait for a digest, whose end reads again.
-    else if (making.size === before && waiting.length === 0) isUnread = false;
-  }
-
-  /** Whether a mail goes out with a digest that is in flight, or a digest has to wait for others. */
-  const isLater = (mail: Mail): boolean =>
-    isInDigest(mail) && (digests.has(mail.document.userId) || digests.size === DIGESTS);
-
-  function begin(mail: Mail): void {
-    const since = urgent;
-    begun.add(mail.key);
-    if (isInDigest(mail)) digests.add(mail.document.userId);
-    run(making, mail, async () => {
-      const ready = await make(mail);
-      if (ready === undefined) return undefined;
-      // Others go out before it now.
-      if (since !== urgent && made.length >= CONNECTIONS && mail.document.lane !== 'first') return release(mail);
-      if (mail.document.lane === 'first') made.unshift(ready);
-      else made.push(ready);
-      return 'goes on';
-    });
-  }
 
   /** Does something with a mail, which ends there unless it goes on. */
   function run(among: Set<Promise<void>>, mail: Mail, act: () => Promise<'goes on' | undefined>): void {
@@ -201,45 +132,13 @@ export function createMailer(deps: MailerDeps) {
 
   async function handle(mail: Mail, act: () => Promise<'goes on' | undefined>): Promise<void> {
     try {
-      if ((await act()) === undefined) end(mail);
+      if ((await act()) === undefined) ahead.end(mail);
     } catch (error) {
       const { mailId, kind } = mail.document;
       // The mail is still due, so the next poll finds it.
       logger.error({ err: error, mailId, kind }, 'A mail could not be handled; retrying');
-      end(mail);
+      ahead.end(mail);
     }
-  }
-
-  function end({ key, document }: Mail): void {
-    begun.delete(key);
-    if (document.inDigest !== true) return;
-    digests.delete(document.userId);
-    isUnread = true;
-  }
-
-  /** Leaves a mail to the next read. */
-  function release(mail: Mail): undefined {
-    end(mail);
-    isUnread = true;
-  }
-
-  async function read(): Promise<void> {
-    isReading = true;
-    isUnread = false;
-    const since = urgent;
-    try {
-      const page = await queue.due(PAGE, begun);
-      // Those in flight are due until their outcome is stored, so the next page begins after them.
-      isUnread ||= page.length === PAGE;
-      // One that goes out before others was stored meanwhile, and is in the next page.
-      waiting = page.slice(0, since === urgent ? PAGE : CONNECTIONS);
-    } catch (error) {
-      // The next poll reads again.
-      logger.error({ err: error }, 'Looking up due mails failed; retrying');
-    } finally {
-      isReading = false;
-    }
-    if (waiting.length > 0 || isUnread) next();
   }
 
   /** @returns undefined if there is nothing to be sent now */
@@ -253,7 +152,7 @@ export function createMailer(deps: MailerDeps) {
     const named = mails.at(-1)?.document ?? document;
     const message = await messageOf(mails);
     if (message === undefined) return undefined;
-    if (!('skipped' in message)) return { due, mails, named, message, madeAt: performance.now() };
+    if (!('skipped' in message)) return { due, mails, named, message };
     deps.onOutcome('skipped');
     await each(mails, (one) => queue.end(one, { state: 'Skipped', reason: message.skipped }));
     return undefined;
@@ -369,10 +268,8 @@ export function createMailer(deps: MailerDeps) {
     await server.isUp();
   }
 
-  /** Reads again: what is due may be more urgent than what was read. */
   async function poll(): Promise<void> {
-    waiting = [];
-    isUnread = true;
+    ahead.readAgain();
     next();
   }
 
@@ -387,12 +284,7 @@ export function createMailer(deps: MailerDeps) {
 
     /** Call when a mail has just been stored. @param isFirst whether it goes out before others */
     wake(isFirst: boolean): void {
-      if (isFirst) {
-        urgent += 1;
-        waiting = [];
-        for (const { due } of made.splice(0)) release(due);
-      }
-      isUnread = true;
+      ahead.stored(isFirst);
       next();
     },
 
@@ -400,7 +292,7 @@ export function createMailer(deps: MailerDeps) {
     async stop(): Promise<void> {
       stopping.abort();
       const timer = setTimeout(() => breaking.abort(), STOP_WITHIN_MS);
-      await Promise.all([polling, ...making, ...sending]);
+      await Promise.all([polling, ahead.settled(), ...sending]);
       await Promise.all(recording);
       clearTimeout(timer);
     },
