@@ -68,11 +68,14 @@ export function planMails(
   now: number,
 ): { readonly recent: RecentMails | undefined; readonly digestAts: readonly (Timestamp | undefined)[] } {
   let recent = before;
-  const digestAts = Array.from({ length: count }, () => {
+  const digestAts: (Timestamp | undefined)[] = [];
+  while (digestAts.length < count) {
     const planned = planMail(recent, now);
     recent = planned.recent;
-    return planned.digestAt;
-  });
+    // Those that follow wait for the same one.
+    const same = planned.digestAt === undefined ? 1 : count - digestAts.length;
+    for (let i = 0; i < same; i += 1) digestAts.push(planned.digestAt);
+  }
   const isSame = recent?.digestAt === before?.digestAt && recent?.at.join() === before?.at.join();
   return { recent: isSame ? undefined : recent, digestAts };
 }

@@ -17,7 +17,7 @@ import {
   type MailState,
   mailCollection,
   mailIdOf,
-  newRecord,
+  newRecords,
   reopened,
   restarted,
 } from './mail-record.ts';
@@ -160,7 +160,7 @@ export class MailQueue {
       [...byId].filter(([, { kind }]) => isLimited(kind)),
       now,
     );
-    const records = Array.from(byId, ([mailId, mail]) => newRecord(mail, now, digestAts.get(mailId)));
+    const records = newRecords([...byId.values()], now, digestAts);
     const stored = await Promise.all(
       records.map(async (record) => ((await this.#collection.insert(record.mailId, record)) ? [record] : [])),
     );

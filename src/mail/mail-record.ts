@@ -92,24 +92,35 @@ export const dateOf = (
 ): Date => new Date(inDigest === true || kind === 'EventTomorrow' ? now : Date.parse(notAfter) - MAX_AGE_MS);
 
 /**
+ * The records of mails that are stored together.
  * @param now milliseconds since the epoch, here and below
- * @param digestAt the digest that the mail waits for
+ * @param digestAts the digests for which some of them wait, by the id of the mail
  */
-export function newRecord(added: NewMail, now: number, digestAt?: Timestamp): MailRecord {
-  const due = digestAt === undefined ? toTimestamp(now) : dueInDigest(digestAt, now);
-  return {
-    ...added,
-    mailId: mailIdOf(added),
-    state: 'Pending',
-    ...(isUrgent(added.kind) && { lane: 'first' }),
-    due,
-    ...(digestAt !== undefined && { inDigest: true, delayMs: Date.parse(due) - now }),
-    tries: 0,
-    attempts: [],
-    notAfter: toTimestamp(Date.parse(added.at) + MAX_AGE_MS),
-    createdAt: toTimestamp(now),
-    expiresAt: toTimestamp(now + MAX_AGE_MS + RETENTION_MS),
-  };
+export function newRecords(
+  mails: readonly NewMail[],
+  now: number,
+  digestAts: ReadonlyMap<string, Timestamp>,
+): readonly MailRecord[] {
+  const [createdAt, expiresAt] = [toTimestamp(now), toTimestamp(now + MAX_AGE_MS + RETENTION_MS)];
+  const dues = new Map<Timestamp, Timestamp>();
+  return mails.map((added) => {
+    const mailId = mailIdOf(added);
+    const digestAt = digestAts.get(mailId);
+    const due = digestAt && dues.getOrInsertComputed(digestAt, () => dueInDigest(digestAt, now));
+    return {
+      ...added,
+      mailId,
+      state: 'Pending',
+      ...(isUrgent(added.kind) && { lane: 'first' }),
+      due: due ?? createdAt,
+      ...(due !== undefined && { inDigest: true, delayMs: Date.parse(due) - now }),
+      tries: 0,
+      attempts: [],
+      notAfter: toTimestamp(Date.parse(added.at) + MAX_AGE_MS),
+      createdAt,
+      expiresAt,
+    };
+  });
 }
 
 /** Whether something that happened then is too long ago to be mailed. */

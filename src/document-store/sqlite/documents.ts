@@ -118,8 +118,9 @@ export async function openSqliteDocuments<D extends object>(
   function rowOf(document: Columns): DocumentRow {
     const json = JSON.stringify(document);
     if (elsewhere === undefined) return { json, columns: document };
-    const values = statements.table.fields.map((field) => [field, Reflect.get(document, field)]);
-    return { json, columns: Object.fromEntries(values) };
+    const columns: Record<string, unknown> = {};
+    for (const field of statements.table.fields) columns[field] = Reflect.get(document, field);
+    return { json, columns };
   }
 
   const write = (made: DocumentWrite, isRepeated: boolean): Promise<boolean> =>
