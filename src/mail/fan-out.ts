@@ -27,8 +27,11 @@ export type Recipients = {
 /** The consumer groups of an earlier release, which knew no marks. */
 export const formerGroups = (kinds: readonly string[]) => kinds.map((kind) => ({ kind, group: `mails-${kind}` }));
 
-/** A batch of events begins at the earliest so long after the last one: a mail may take a moment, and a larger batch costs each event less. */
-const BATCH_EVERY_MS = 100;
+/**
+ * A batch of many events begins a quarter of a second after the last one, because a mail may take a moment and a larger batch costs each event
+ * less. After few events it begins sooner: those that failed are tried again one by one.
+ */
+const restMs = (events: number): number => Math.min(events * 25, 250);
 
 type FanOutDeps = {
   readonly events: EventStore;
@@ -49,7 +52,7 @@ type FanOutDeps = {
 /** Stores the mails of each event. An event is done once they are stored; one that comes again adds nothing. */
 export function startMailFanOut(deps: FanOutDeps): Promise<FanOut> {
   const { recipients, clock, clockProblem, ...rest } = deps;
-  const store = gatherCalls(storeMails(deps), { everyMs: BATCH_EVERY_MS });
+  const store = gatherCalls(storeMails(deps), { restMs });
   return followKinds({
     ...rest,
     role: 'mail',

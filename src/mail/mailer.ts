@@ -99,7 +99,7 @@ export function createMailer(deps: MailerDeps) {
   /** What is done at the same time shares commands to the store. */
   const together = gatherCalls(
     async (acts: readonly (() => Promise<void>)[]) => new Map(acts.map((act) => [act, act()])),
-    { everyMs: RECORD_EVERY_MS },
+    { restMs: () => RECORD_EVERY_MS },
   );
 
   const mayStart = (): boolean => !stopping.signal.aborted && deps.isActive() && performance.now() >= pausedUntil;

@@ -9,11 +9,11 @@ type Calling<K, V> = { readonly keys: Set<K>; readonly result: PromiseWithResolv
 /**
  * Batches calls for single keys, such as reads: keys requested in the same turn share a call, and those requested during a call share the
  * next one. Each key is called for after its request, and many callers need few round trips.
- * @param options.everyMs how long after the beginning of a call the next one begins at the earliest
+ * @param options.restMs how long after a call for so many keys the next one begins at the earliest
  */
 export function gatherCalls<K, V>(
   call: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,
-  { everyMs = 0 }: { readonly everyMs?: number } = {},
+  { restMs = () => 0 }: { readonly restMs?: (keys: number) => number } = {},
 ): (key: K) => Promise<V | undefined> {
   let isCalling = false;
   let next: Calling<K, V> | undefined;
@@ -25,11 +25,10 @@ export function gatherCalls<K, V>(
     while (next !== undefined) {
       const { keys, result } = next;
       next = undefined;
-      const startedAt = performance.now();
       const settled = call([...keys]).then(result.resolve, result.reject);
       await within(SLOW_CALL_MS, settled).catch(() => {});
-      const restMs = everyMs - (performance.now() - startedAt);
-      if (restMs > 0) await sleep(restMs);
+      const rest = restMs(keys.size);
+      if (rest > 0) await sleep(rest);
     }
     isCalling = false;
   }

@@ -56,3 +56,21 @@ test('a hanging read does not block others', async () => {
   answer(1, ['b', 'b']);
   expect(await next).toBe('b');
 });
+
+test('requests that arrive during the rest after a call are combined into the next call', async () => {
+  const calls: (readonly string[])[] = [];
+  const get = gatherCalls<string, string>(
+    async (keys) => {
+      calls.push(keys);
+      return new Map();
+    },
+    { restMs: (keys) => keys * 300 },
+  );
+  await get('a');
+  const later = [get('b')];
+  await turn();
+  await turn();
+  later.push(get('c'));
+  await Promise.all(later);
+  expect(calls).toEqual([['a'], ['b', 'c']]);
+});
