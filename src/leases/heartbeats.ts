@@ -5,6 +5,7 @@ import { everyDocument } from '../document-store/queries.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
 import { inRounds } from '../runtime/rounds.ts';
+import { startTimer } from '../runtime/timer.ts';
 
 /**
  * The heartbeat of a process: a document whose version grows with every beat. A process judges another by how long its document has
@@ -79,11 +80,11 @@ export async function startHeartbeats<S extends object>(deps: {
   const listeners: ((silentMs: number) => void)[] = [];
   let status = deps.status;
   let stored: Stored<HeartbeatDocument<S>> | undefined;
-  let lastBeat = Number.NEGATIVE_INFINITY;
+  let sinceLastBeat = () => Number.POSITIVE_INFINITY;
   let beating: Promise<void> | undefined;
 
   async function write(): Promise<void> {
-    const startedAt = performance.now();
+    const sinceStart = startTimer();
     const document = { ...THIS_PROCESS, status, at: wall() };
     let unbroken = false;
     const change = (before: object | undefined) => {
@@ -92,8 +93,8 @@ export async function startHeartbeats<S extends object>(deps: {
       return document;
     };
     ({ stored } = await heartbeats.update(session, change, { stored }));
-    const silentMs = unbroken ? performance.now() - lastBeat : Number.POSITIVE_INFINITY;
-    lastBeat = startedAt;
+    const silentMs = unbroken ? sinceLastBeat() : Number.POSITIVE_INFINITY;
+    sinceLastBeat = sinceStart;
     // Before anything else can fail or take long: after this beat, a lease that others may have taken would count as held again.
     for (const listener of listeners) listener(silentMs);
     await watch.read();
@@ -120,13 +121,13 @@ export async function startHeartbeats<S extends object>(deps: {
   return {
     session,
     silenceMs,
-    sinceLastBeat: () => performance.now() - lastBeat,
+    sinceLastBeat: () => sinceLastBeat(),
     announce(change) {
       status = { ...status, ...change };
     },
     beat,
     isSilent: async (other, forMs) =>
-      other === session ? performance.now() - lastBeat >= forMs : await watch.isSilent(other, forMs),
+      other === session ? sinceLastBeat() >= forMs : await watch.isSilent(other, forMs),
     async living() {
       await watch.read();
       return lastSeen();

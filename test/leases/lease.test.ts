@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { DocumentStore, Documents } from '../../src/document-store/document-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { type Lease, type Leases, openLeases } from '../../src/leases/lease.ts';
@@ -90,6 +90,19 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
       },
     };
   }
+
+  test('is lost in a machine that was suspended for too long, whose monotonic clock stood still meanwhile', async () => {
+    const lease = await (await leases({ durationMs: 3_000 })).acquire('job', { pollMs: 10 });
+    expect(lease.isHeld()).toBe(true);
+    const now = Date.now.bind(Date);
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 4_000);
+    onTestFinished(() => clock.mockRestore());
+    expect(lease.isHeld()).toBe(false);
+    // It beats again, and does not believe to hold it again.
+    await hearts.at(-1)?.beat();
+    expect(hearts.at(-1)?.sinceLastBeat()).toBeLessThan(3_000);
+    expect(lease.isHeld()).toBe(false);
+  });
 
   test('exactly one of many competing processes acquires a lease; once released, another one can', async () => {
     const all = await Promise.all(Array.from({ length: 5 }, () => leases()));
