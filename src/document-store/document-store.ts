@@ -215,7 +215,7 @@ export type DocumentStoreOperations = {
   /**
    * Writes the output of the projections of a generation, by collection. Its collections are open. The checkpoint is stored with the
    * documents or after them, never without them.
-   * @param onWritten called once readers see the documents
+   * @param onWritten called once readers see the documents; if it throws, the checkpoint may not be stored
    * @returns false if another projector has moved the stored checkpoint
    */
   project(
@@ -224,6 +224,14 @@ export type DocumentStoreOperations = {
     checkpoint: NextCheckpoint,
     onWritten?: () => void,
   ): Promise<boolean>;
+
+  /**
+   * Lets reads of a generation be answered from memory while `isOnlyWriter()`, which is asked at each of them: whether no other process
+   * can project it now. Call it before this process folds what follows the stored checkpoint. Does nothing on engines that notice what
+   * other processes write.
+   * @returns a function that ends this
+   */
+  cacheGeneration(generation: string, isOnlyWriter: () => boolean): () => void;
 
   /** Drops a collection, or a generation with its checkpoint. */
   drop(name: string): Promise<void>;

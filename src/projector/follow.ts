@@ -76,6 +76,9 @@ export async function openGeneration(deps: GenerationDeps, id: GenerationId, pur
     if (!isHeld()) throw new Fenced(id);
     const isNext = await documents.project(id, writes, { ...next, after: at.position }, () => {
       faultPoint('read models stored, not answered');
+      // Commands are answered, and the checkpoint moved, only for what was written before another process could project: it does not
+      // know what is written later (docs/decisions/read-models.md).
+      if (!isHeld()) throw new Fenced(id);
       reached?.(next);
     });
     if (!isNext) throw new Fenced(id);
@@ -228,6 +231,7 @@ export async function openGeneration(deps: GenerationDeps, id: GenerationId, pur
 
     /** Follows the log until the signal is aborted. @throws {Fenced} */
     async follow(): Promise<void> {
+      const endCache = documents.cacheGeneration(id, isHeld);
       at.failing.forEach(retryLater);
       try {
         // The process that stored the failures may have died before that.
@@ -242,6 +246,7 @@ export async function openGeneration(deps: GenerationDeps, id: GenerationId, pur
           },
         });
       } finally {
+        endCache();
         for (const timer of timers) clearTimeout(timer);
         await Promise.all(retrying);
       }

@@ -2,16 +2,20 @@ import { commandIn } from '../document-store/mongodb/commands.ts';
 import { startMongoServer } from '../document-store/mongodb/server.ts';
 import { startProxyTo } from '../proxy.ts';
 import { ToolMissing } from '../tool.ts';
-import { post } from './bookings.ts';
-import { openCheckout } from './checkout.ts';
+import { get, only, post } from './bookings.ts';
+import { openCheckout, type Service } from './checkout.ts';
 import { type Figure, median } from './figure.ts';
 import { load } from './load.ts';
-import { bookingRequests } from './requests.ts';
+import { availabilityRequests, bookingRequests, dateIn } from './requests.ts';
 
 export const mongoFigures = {
   commands: { name: 'MongoDB: commands before the answer to a booking', unit: '', floor: { atMost: 8 } },
   roundTrips: { name: 'MongoDB: round trips, one after another, once it is booked', unit: '', floor: { atMost: 2 } },
   together: { name: 'MongoDB: commands a booking, 32 clients', unit: '', floor: { atMost: 1.2 } },
+  availability: { name: 'MongoDB: commands for GET availability', unit: '', floor: { atMost: 0 } },
+  list: { name: 'MongoDB: commands for a list of bookings', unit: '', floor: { atMost: 1 } },
+  availabilityCpu: { name: 'MongoDB: processor time for GET availability, one client', unit: 'µs' },
+  listCpu: { name: 'MongoDB: processor time for a list of 200 bookings, 8 clients', unit: 'µs' },
 } as const satisfies Readonly<Record<string, Figure>>;
 
 /** How long a message takes to the server or back. Commands that are sent meanwhile belong to one round trip. */
@@ -36,7 +40,10 @@ export async function measureMongo(root: string, { samples, seconds }: { samples
   try {
     return await checkout.withVenue((venue) =>
       checkout.withService(venue, async (service) => {
+        const firstDay = venue.nextDay;
         const bookings = bookingRequests(venue, samples);
+        const dates = `startDate=${dateIn(firstDay)}&endDate=${dateIn(venue.nextDay - 1)}`;
+        const list = { path: `/api/v1/bookings?${dates}` };
         for (const { body } of bookings.slice(0, samples / 2)) await post(service, '/bookings', body);
         const counted = [];
         for (const { body } of bookings.slice(samples / 2)) {
@@ -47,10 +54,30 @@ export async function measureMongo(root: string, { samples, seconds }: { samples
         sent.length = 0;
         const requests = bookingRequests(venue, seconds * 5_000);
         const { statuses } = await load({ url: service.url, key: venue.key, connections: 32, seconds, requests });
+        const commandsOf = async ({ path }: { readonly path: string }) => {
+          sent.length = 0;
+          await get(service, path.replace('/api/v1', ''));
+          return sent.length;
+        };
+        const days = availabilityRequests(venue);
+        const readOnce = async () => ({
+          availability: median(await Array.fromAsync(days, commandsOf)),
+          list: median(
+            await Array.fromAsync(
+              Array.from({ length: 20 }, () => list),
+              commandsOf,
+            ),
+          ),
+        });
+        const booked = sent.length / (statuses[201] ?? 0);
+        await readOnce();
         return {
+          ...(await readOnce()),
+          availabilityCpu: await cpuOf(service, days, { connections: 1, amount: 10 * samples }),
+          listCpu: await cpuOf(service, [list], { connections: 8, amount: 5 * samples }),
           commands: median(counted.map((commands) => commands.length)),
           roundTrips: median(counted.map(roundTripsIn)),
-          together: sent.length / (statuses[201] ?? 0),
+          together: booked,
         };
       }),
     );
@@ -59,6 +86,20 @@ export async function measureMongo(root: string, { samples, seconds }: { samples
     proxy.close();
     await stop();
   }
+}
+
+/** The processor time of a request, in microseconds, once the service has compiled what it needs. */
+async function cpuOf(
+  service: Service,
+  requests: readonly { readonly path: string }[],
+  { connections, amount }: { readonly connections: number; readonly amount: number },
+): Promise<number> {
+  const { url, venue } = service;
+  const read = () => load({ url, key: venue.key, connections, seconds: 0, amount, requests });
+  await read();
+  const before = service.cpuMs();
+  only('200', await read());
+  return ((service.cpuMs() - before) / amount) * 1_000;
 }
 
 /** Commands sent within one trip to the server cannot depend on the answer to one of them. */

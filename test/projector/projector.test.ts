@@ -12,6 +12,7 @@ import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { readHolder } from '../../src/leases/read-holder.ts';
+import { Fenced, openGeneration } from '../../src/projector/follow.ts';
 import { listReadModels } from '../../src/projector/listing.ts';
 import { openProjector, type Projector, type ProjectorDeps } from '../../src/projector/projector.ts';
 import { rebuild } from '../../src/projector/rebuild.ts';
@@ -303,6 +304,98 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     for (let round = 0; round < 10; round++) position = await appendMany(20);
     expect(await elsewhere.waitFor(position)).toBe(true);
     await expectToEqualTheLog(elsewhere, trails());
+    await expectToEqualTheLog(elsewhere, counts);
+  });
+
+  it('shows what a rebuild has repaired in the process that projects, which has read it before', async () => {
+    const { readModels } = await start(documents);
+    await readModels.waitFor(await appendMany(20));
+    await expectToEqualTheLog(readModels, counts);
+    // An operator changes and removes documents by hand.
+    const other = await database.open();
+    const byHand = await other.open<Count>(collectionOf(counts, await liveOf(other)));
+    await byHand.update('1', (document) => document && { ...document, events: 0 });
+    await byHand.delete('2');
+    await rebuildIn(other);
+    await expectToEqualTheLog(readModels, counts);
+    expect((await readModels.collection(counts).get('2'))?.document.events).toBeGreaterThan(0);
+  });
+
+  it('answers nothing from memory once another process may project', async () => {
+    let gate: PromiseWithResolvers<void> | undefined;
+    /** A process that hangs, except that it answers reads. */
+    const hanging: OperatedDocumentStore = {
+      ...documents,
+      async open(collection) {
+        const opened = await documents.open(collection);
+        if (collection.name !== 'heartbeats') return opened;
+        return {
+          ...opened,
+          async update(...args) {
+            await gate?.promise;
+            return opened.update(...args);
+          },
+        };
+      },
+    };
+    const { readModels } = await start(documents, BOTH, {
+      heartbeats: await beating(hanging),
+      events: changedStore(events, {
+        async *subscribe(options) {
+          for await (const batch of events.subscribe(options)) {
+            await gate?.promise;
+            yield batch;
+          }
+        },
+      }),
+    });
+    await readModels.readable(10_000);
+    await readModels.waitFor(await appendMany(20));
+    const eachCount = async () => {
+      const wanted = await expected(events, counts);
+      const stored = await Promise.all([...wanted.keys()].map((key) => readModels.collection(counts).get(key)));
+      expect(stored.map((each) => each?.document)).toEqual([...wanted.values()]);
+    };
+    await eachCount();
+    await expectToEqualTheLog(readModels, trails());
+
+    gate = Promise.withResolvers();
+    ends.push(async () => gate?.resolve());
+    const second = await start(await database.open());
+    expect(await second.readModels.waitFor(await appendMany(20))).toBe(true);
+    await eachCount();
+    await expectToEqualTheLog(readModels, trails());
+  });
+
+  it('answers no command for what it has written too late, when another process may project', async () => {
+    const first = await start(documents);
+    await first.readModels.readable(10_000);
+    await first.stop();
+    let isHeld = true;
+    let writes = 0;
+    const slow: OperatedDocumentStore = {
+      ...documents,
+      project: (generation, changes, checkpoint, onWritten) =>
+        documents.project(generation, changes, checkpoint, () => {
+          writes += 1;
+          isHeld = false;
+          onWritten?.();
+        }),
+    };
+    const reached = vi.fn();
+    const id = await liveOf(documents);
+    const deps = { ...{ events, documents: slow, projections: BOTH, logger, reached, isHeld: () => isHeld } };
+    const position = await appendMany(5);
+    const stopping = new AbortController();
+    ends.push(async () => stopping.abort());
+    const late = await openGeneration({ ...deps, signal: stopping.signal }, id, 'follow');
+    const outcome = late.follow().catch((error: unknown) => error);
+    await eventually(() => expect(writes).toBe(1));
+    await delay(100);
+    expect(reached).not.toHaveBeenCalled();
+    expect(await outcome).toBeInstanceOf(Fenced);
+    await start(documents);
+    expect(await elsewhere.waitFor(position)).toBe(true);
     await expectToEqualTheLog(elsewhere, counts);
   });
 

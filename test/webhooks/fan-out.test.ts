@@ -471,6 +471,7 @@ function withOutages(documents: OperatedDocumentStore, isDown: () => boolean): O
     openWithoutIndexes: (collection) => documents.openWithoutIndexes(collection),
     makeIndexes: (collection) => documents.makeIndexes(collection),
     project: (...args) => documents.project(...args),
+    cacheGeneration: (...args) => documents.cacheGeneration(...args),
     checkpoints: (names) => documents.checkpoints(names),
     drop: (name) => documents.drop(name),
     names: () => documents.names(),

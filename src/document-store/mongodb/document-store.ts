@@ -23,6 +23,7 @@ import { mongoDocuments } from './documents.ts';
 import { noticeEndedSockets } from './ended-sockets.ts';
 import type { Entry } from './entry.ts';
 import { explained, isServerUnavailable, isTransient, type Retry, unavailable } from './failures.ts';
+import { createGenerationCache, type GenerationCache } from './generation-cache.ts';
 import { writeProjected } from './projected-writes.ts';
 import { indexesOf } from './query.ts';
 import { createRegistry, REGISTRY, type RegistryEntry } from './registry.ts';
@@ -81,6 +82,8 @@ export async function openMongoDocumentStore({
   });
   const db = client.db(databaseIn(url) ?? DEFAULT_DATABASE);
   const opened = new Map<string, unknown>();
+  /** Of the generations that this process projects. */
+  const caches = new Map<string, GenerationCache>();
   let closed = false;
   let warnedAt = Number.NEGATIVE_INFINITY;
 
@@ -158,10 +161,14 @@ export async function openMongoDocumentStore({
     const name = fullName(declared);
     // A collection's name determines the type of its documents.
     const documents =
-      (opened.get(name) as Documents<D> | undefined) ?? mongoDocuments<D>(db.collection<Entry>(name), declared, retry);
+      (opened.get(name) as Documents<D> | undefined) ??
+      mongoDocuments<D>(db.collection<Entry>(name), declared, { retry, cache: () => cacheOf<D>(declared) });
     opened.set(name, documents);
     return documents;
   }
+
+  const cacheOf = <D extends object>({ generation = '', name }: Pick<Collection<D>, 'generation' | 'name'>) =>
+    caches.get(generation)?.of<D>(name);
 
   async function dropCollection(name: string): Promise<void> {
     opened.delete(name);
@@ -183,11 +190,21 @@ export async function openMongoDocumentStore({
       await Promise.all(
         Array.from(writes, ([name, some]) => {
           const collection = db.collection<Entry>(fullName({ generation, name }));
-          return retry(() => writeProjected(collection, undefined, some));
+          const write = () => retry(() => writeProjected(collection, undefined, some));
+          const keys = some.map(({ key }) => key);
+          return cacheOf({ generation, name })?.during(keys, write) ?? write();
         }),
       );
       onWritten?.();
       return checkpoints.advance(generation, checkpoint);
+    },
+
+    cacheGeneration(generation, isOnlyWriter) {
+      const cache = createGenerationCache(isOnlyWriter);
+      caches.set(generation, cache);
+      return () => {
+        if (caches.get(generation) === cache) caches.delete(generation);
+      };
     },
 
     async drop(name) {
@@ -196,6 +213,7 @@ export async function openMongoDocumentStore({
         await registry.remove(name);
         return;
       }
+      caches.delete(name);
       for (const each of await collectionNames()) if (generationIn(each) === name) await dropCollection(each);
       await checkpoints.remove(name);
     },

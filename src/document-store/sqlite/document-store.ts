@@ -169,6 +169,9 @@ export async function openSqliteDocumentStore({
       }
     },
 
+    // Caches are cleared by what other connections commit.
+    cacheGeneration: () => () => {},
+
     async drop(name) {
       if (isGeneration(name)) {
         await generations.remove(name);
