@@ -137,9 +137,9 @@ export function createMadeAhead(deps: {
 
     end,
 
-    /** Makes more mails. @param most at most so many are made ahead; as many as were taken lately by default */
+    /** Makes more mails. @param most at most so many are made ahead, besides digests; as many as were taken lately by default */
     makeMore(most = ahead): void {
-      const ready = making.size + made.length;
+      const ready = making.size + made.length - digests.size;
       if (ready > most / 2) return;
       if (waiting.length > 0) beginNext(most - ready);
       else if (isUnread && !isReading) void read();
