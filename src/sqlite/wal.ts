@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 
 /** A WAL with this much to checkpoint is checkpointed. */
-const CHECKPOINT_BYTES = 16 * 2 ** 20;
+const CHECKPOINT_BYTES = 4 * 2 ** 20;
 /** A WAL of this size must start again, which others that write and read without pause never let it do. */
 const RESTART_BYTES = 64 * 2 ** 20;
 /** How often to look, in commits: a look takes several microseconds. */

@@ -38,7 +38,7 @@ export async function openSqliteFile(
 ): Promise<SqliteFile> {
   const database = await openDatabase({ ...file, ...options });
   // Several connections open each file. They read the main file from the system's cache (mmap), so each needs its own page cache only
-  // for pages in the WAL. Caching the whole WAL of 16 MiB would make bookings no faster, and the C library does not return that
+  // for pages in the WAL. Caching the whole WAL would make bookings no faster, and the C library does not return that
   // memory to the system.
   database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -6144; PRAGMA mmap_size = 268435456');
   if (durability === 'durable') {
