@@ -4,7 +4,7 @@ import { atNext } from '../runtime/rounds.ts';
 import { DataVersion } from './data-version.ts';
 
 /** How often to check for commits: while the WAL is written to, and otherwise. */
-const BUSY_MS = 5;
+const BUSY_MS = 2;
 const IDLE_MS = 1_000;
 /** The same if the system does not report writes to the WAL. */
 const UNREPORTED_MS = 250;
