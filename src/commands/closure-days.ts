@@ -6,7 +6,7 @@ import { type Closure, type SpaceDate, spaceDatesOf } from '../domain/closure.ts
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { ClosureAdded, TimeClosed } from '../domain/events.ts';
 import { bookedTime, closedTime, overlaps } from '../domain/held-times.ts';
-import { type BookingId, type CommunityId, closureId, type SpaceId } from '../domain/ids.ts';
+import { type BookingId, type ClosureId, type CommunityId, closureId, type SpaceId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import type { SpaceDay } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
@@ -54,6 +54,17 @@ export function createClosureDays(deps: {
         : undefined;
     const [opened] = await personalData.openClosures(other === undefined ? [] : [other]);
     return notFree(data, obstacle, of, opened?.title).details;
+  }
+
+  /** Why the hours of a closed time or an own event are not free on a day; undefined if they are. */
+  async function whyNotFree(
+    data: TimeClosed['data'],
+    day: Pick<SpaceDay, 'open' | 'closed'>,
+    space: Space,
+    replaced?: ClosureId,
+  ): Promise<Refusal | undefined> {
+    const obstacle = obstacleTo(data, day, space, replaced);
+    return obstacle && refuse('SlotUnavailable', await reasonOf(data, obstacle, space));
   }
 
   /** Finds the spaces with these ids. */
@@ -108,7 +119,7 @@ export function createClosureDays(deps: {
     );
 
   return {
-    reasonOf,
+    whyNotFree,
     spacesWith,
 
     /** Closes its days, except those of dates that were left out. */
@@ -132,12 +143,14 @@ export function createClosureDays(deps: {
     ): Promise<Refusal | undefined> {
       const spaceOf = await spacesWith(bookings.map(({ spaceId }) => spaceId));
       const ids = new Set(bookings.map(({ bookingId }) => bookingId));
-      for (const { spaceId, communityId, date } of bookings) {
-        const { open, closed } = await handler.load(streamOf.spaceDay(spaceId, date), spaceDay);
+      for (const [stream, [held]] of Map.groupBy(bookings, (each) => streamOf.spaceDay(each.spaceId, each.date))) {
+        if (held === undefined) continue;
+        const { open, closed } = await handler.load(stream, spaceDay);
         const others = new Map([...open].filter(([id]) => !ids.has(id)));
+        const { spaceId, communityId, date } = held;
         const data = { spaceId, communityId, date, kind: 'OwnEvent', start, until, closureId: ANY } as const;
-        const obstacle = obstacleTo(data, { open: others, closed }, spaceOf(spaceId));
-        if (obstacle !== undefined) return refuse('SlotUnavailable', await reasonOf(data, obstacle, spaceOf(spaceId)));
+        const refusal = await whyNotFree(data, { open: others, closed }, spaceOf(spaceId));
+        if (refusal !== undefined) return refusal;
       }
       return undefined;
     },

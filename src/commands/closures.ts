@@ -3,7 +3,6 @@ import { type ClosureDocument, closures } from '../../projections/closures.ts';
 import { communities } from '../../projections/communities.ts';
 import { spaces } from '../../projections/spaces.ts';
 import { localDate } from '../domain/calendar.ts';
-import { closeTime, obstacleTo } from '../domain/closed-time.ts';
 import {
   type AddClosure,
   addClosure,
@@ -164,12 +163,10 @@ export function createClosureCommands(deps: {
     const [day, ...more] = spaceDatesOf(data);
     if (data.kind !== 'OwnEvent' || day === undefined || more.length > 0) return undefined;
     const state = await handler.load(streamOf.spaceDay(day.spaceId, day.date), spaceDay);
+    // It has come to this day before.
+    if (state.closed.has(data.closureId) || state.reopened.has(data.closureId)) return undefined;
     const space = (await days.spacesWith([day.spaceId]))(day.spaceId);
-    const wanted = timeClosedOn(data, day);
-    const replaced = data.replaces?.closureId;
-    const decision = closeTime(state, wanted, space, replaced);
-    if (!isRefusal(decision) || decision.refused !== 'SlotUnavailable') return undefined;
-    return refuse('SlotUnavailable', await days.reasonOf(wanted, obstacleTo(wanted, state, space, replaced), space));
+    return days.whyNotFree(timeClosedOn(data, day), state, space, data.replaces?.closureId);
   }
 
   /** Appends an intention, and carries it out. */
