@@ -1,19 +1,18 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { ReadableClosure } from '../../../projections/closures.ts';
 import { isRefusal } from '../../domain/decision.ts';
-import { REASON, wrongText } from '../../domain/limits.ts';
 import { amount, counted, hours, shortDate, shortened } from '../../html/formats.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
 import type { Answer } from '../parts/answer.ts';
 import { bookingTable, stateOf } from '../parts/booking-views.ts';
-import { choices, hasProblems, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { choices, hasProblems, hiddenField, onceField, postForm } from '../parts/forms.ts';
 import { BRANDS } from '../parts/other-party.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
 import { decideEach, MAX_AT_ONCE, messageOf } from '../requests/bulk-outcomes.ts';
-import { reasonField } from '../requests/decision-forms.ts';
+import { problemsOfReason, reasonField } from '../requests/decision-forms.ts';
 
 /** The bookings that a closed time or an own event is about, and how many there are. */
 export type Concerned = { readonly first: readonly BookingDocument[]; readonly count: number };
@@ -126,13 +125,10 @@ export async function problemsOfCancelling(
   hours: Pick<ReadableClosure, 'start' | 'until'> | undefined,
 ): Promise<Problems> {
   const ticked = tickedIn(form);
-  const reason = form.lines('reason');
-  const wrong = wrongText('reason', reason, REASON);
   const problems: Problems = {
     ...(ticked.size === 0 && { booking: 'Tick the bookings to cancel.' }),
     ...(ticked.size > MAX_AT_ONCE && { booking: `Tick at most ${MAX_AT_ONCE}.` }),
-    ...(wrong !== undefined && problemOf(wrong, { reason: 'Reason' })),
-    ...(reason === '' && { reason: 'Give a reason. The brands will see it.' }),
+    ...problemsOfReason(form.lines('reason')),
   };
   if (hasProblems(problems) || hours === undefined) return problems;
   const selected = await queries.requests.some(account, [...ticked.keys()]);

@@ -1,16 +1,15 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { Refusal } from '../../domain/decision.ts';
-import { REASON, wrongText } from '../../domain/limits.ts';
 import { amount, counted, hours, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, nothingToDo, type PageContent } from '../parts/answer.ts';
-import { hasProblems, hiddenField, postForm, problemOf } from '../parts/forms.ts';
+import { hasProblems, hiddenField, postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit, Visit } from '../parts/visit.ts';
 import { type BulkVerb, decideEach, MAX_AT_ONCE, messageOf, totalOf } from './bulk-outcomes.ts';
-import { listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
+import { listFieldsOf, needsConfirmation, problemsOfReason, reasonField } from './decision-forms.ts';
 import { recentReasons } from './inbox-reads.ts';
 import { inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
 
@@ -35,12 +34,11 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     const picked = await selectedIn(visit, 'declined');
     if ('go' in picked) return picked;
     const reason = visit.form.lines('reason');
-    const wrong = wrongText('reason', reason, REASON);
-    // The inbox sends no reason: this page asks for it.
-    if (reason === '' || wrong !== undefined) {
-      const missing = visit.form.all('reason').length > 0 ? { reason: 'Give a reason. The brands will see it.' } : {};
-      const problems = wrong === undefined ? missing : problemOf(wrong, { reason: 'Reason' });
-      return declineAll(visit, picked, problems, await recentReasons(queries, visit.account));
+    const problems = problemsOfReason(reason);
+    if (hasProblems(problems)) {
+      // The inbox sends no reason: this page asks for it.
+      const shown = visit.form.all('reason').length > 0 ? problems : {};
+      return declineAll(visit, picked, shown, await recentReasons(queries, visit.account));
     }
     return decideAll(visit, picked, 'declined', ({ bookingId }) =>
       commands.bookings.cancel({ bookingId, by: visit.account, expected: 'Pending', reason }, visit.context),

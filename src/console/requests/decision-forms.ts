@@ -1,11 +1,11 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import { expiryOf } from '../../domain/booking-moments.ts';
 import type { BookingId } from '../../domain/ids.ts';
-import { REASON } from '../../domain/limits.ts';
+import { REASON, wrongText } from '../../domain/limits.ts';
 import { amount } from '../../html/formats.ts';
 import { EMPTY, type Html, html } from '../../html/html.ts';
-import { counter, type Field, hasProblems, hiddenField, postForm, textArea } from '../parts/forms.ts';
-import type { Form } from '../parts/typed-form.ts';
+import { counter, type Field, hasProblems, hiddenField, postForm, problemOf, textArea } from '../parts/forms.ts';
+import type { Form, Problems } from '../parts/typed-form.ts';
 import type { Settings, Visit } from '../parts/visit.ts';
 
 type PendingRequest = { readonly bookingId: BookingId } & Pick<BookingDocument, 'totalPrice' | 'currency'> &
@@ -119,6 +119,13 @@ export const reasonField = (
     },
     ...field,
   });
+
+/** What is wrong with the reason that ends several bookings or requests; empty if nothing is. */
+export function problemsOfReason(reason: string): Problems {
+  if (reason === '') return { reason: 'Give a reason. The brands will see it.' };
+  const wrong = wrongText('reason', reason, REASON);
+  return wrong === undefined ? {} : problemOf(wrong, { reason: 'Reason' });
+}
 
 /** Marks a form as sent from a list, with the list. */
 export const listField = (list: string | undefined): Html | undefined =>
