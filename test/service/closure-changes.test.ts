@@ -1,36 +1,24 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { availability, availabilityKey } from '../../projections/availability.ts';
 import { closures } from '../../projections/closures.ts';
 import { everyDocument } from '../../src/document-store/queries.ts';
 import { createClosureFollowUp } from '../../src/scheduler/closures.ts';
 import { accepted } from '../accepted.ts';
 import { checkClosedTimes } from '../closed-times.ts';
-import { type EnginePair, enginePairs } from '../engine-pairs.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
-import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+import { CONTEXT } from '../running-service.fixture.ts';
 import { runNode } from './node-process.ts';
+import { onEachPair } from './on-each-pair.ts';
 
 const DATES = Array.from({ length: 12 }, (_, index) => inDays(40 + index));
 const [, , LEFT_OUT = ''] = DATES;
 
-describe.each(enginePairs)('on %s', (_, openPair) => {
-  let pair: EnginePair;
-  let service: RunningService;
-  beforeAll(async () => {
-    pair = await openPair();
-    service = await runService(pair.settings);
-    // As the other processes, which have the clock of the machine.
-    service.time.now = Date.now();
-  });
-  afterAll(async () => {
-    await service.stop();
-    await pair.stop();
-  });
-
+onEachPair((current) => {
   test('processes that change an own event and leave a date out, under a kill and bookings: every day is held once, and none is lost', async () => {
+    const { pair, service } = current();
     const { core, config } = service;
     const community = await service.community();
     const brand = await service.brand();

@@ -1,38 +1,26 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { closures } from '../../projections/closures.ts';
 import { everyDocument } from '../../src/document-store/queries.ts';
 import { brandId } from '../../src/domain/ids.ts';
 import { createClosureFollowUp } from '../../src/scheduler/closures.ts';
 import { accepted } from '../accepted.ts';
 import { checkClosedTimes } from '../closed-times.ts';
-import { type EnginePair, enginePairs } from '../engine-pairs.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
-import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+import { CONTEXT } from '../running-service.fixture.ts';
 import { runNode } from './node-process.ts';
+import { onEachPair } from './on-each-pair.ts';
 
 const FIRST = 40;
 const DATES = Array.from({ length: 10 }, (_, index) => inDays(FIRST + index));
 const RANGE = { from: inDays(FIRST), to: inDays(FIRST + DATES.length - 1) };
 const KILLED_AFTER = 'some days of a closure are done, others not';
 
-describe.each(enginePairs)('on %s', (_, openPair) => {
-  let pair: EnginePair;
-  let service: RunningService;
-  beforeAll(async () => {
-    pair = await openPair();
-    service = await runService(pair.settings);
-    // As the other processes, which have the clock of the machine.
-    service.time.now = Date.now();
-  });
-  afterAll(async () => {
-    await service.stop();
-    await pair.stop();
-  });
-
+onEachPair((current) => {
   test('eight processes race closures, own events, ends and bookings under kills: no overlap, nothing half done, no zombie', async () => {
+    const { pair, service } = current();
     const { core, config } = service;
     const community = await service.community();
     const brand = await service.brand();
