@@ -79,7 +79,7 @@ test('the sign-ins are offered by a service for this machine alone, to its brows
   expect((await signInPage((await demoWith()).url)).text).not.toContain(OFFER);
 });
 
-test('a store without the demo data offers no sign-ins, whatever file is in its folder', async () => {
+test('a store without the demo data offers no sign-ins, also if a file of another store is in its folder', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'venue-no-demo-'));
   const port = await freePort();
   const url = `http://localhost:${port}`;

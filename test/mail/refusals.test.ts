@@ -122,7 +122,7 @@ describe('without an enhanced status', () => {
   });
 });
 
-test('while the server refuses the service with 5.7.x, no mail fails, whatever it accepts at other domains', () => {
+test('while the server refuses the service with 5.7.x, no mail fails, even if it accepts mail at other domains', () => {
   const domains = fc.constantFrom('one.example', 'two.example', 'three.example', 'home.example');
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom('ada', 'bob', 'cy'), domains), { maxLength: 60 }), (sent) => {
