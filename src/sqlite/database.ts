@@ -5,7 +5,10 @@ import { UnusableStore } from '../runtime/unusable-store.ts';
 import { createRetryWhileBusy, isBusy, type RetryWhileBusy } from './busy.ts';
 import type { FileName } from './file-name.ts';
 import { NamedDatabase } from './named-database.ts';
-import { checkpointWal, watchWal } from './wal.ts';
+import { checkpointWal, type WalStep, watchWal } from './wal.ts';
+
+/** Takes a step for the WAL of the file. */
+export type TakeWalStep = (path: string, step: WalStep) => void;
 
 /** How long a read waits while another process recovers the file after a crash. */
 const READ_TIMEOUT_MS = 5_000;
@@ -17,7 +20,7 @@ type Connection = {
   /** The current setting. Setting it again would cost a tenth of a lazy commit. */
   durability: Durability | undefined;
   /** Called after each commit. */
-  readonly committed: () => void;
+  readonly committed: (durability: Durability) => void;
 };
 
 const connections = new WeakMap<DatabaseSync, Connection>();
@@ -32,18 +35,18 @@ function connectionOf(database: DatabaseSync): Connection {
  * Opens a database in WAL mode, creating it if absent. Any number of processes on the machine may have it open.
  * @param file.check throws if the file must not be used; nothing has been written to it by then
  * @param file.pageSize of a file that is created, in bytes. Default 4,096
- * @param file.checkpoint has another thread checkpoint the WAL, which has become long. By default this connection does it
+ * @param file.walSteps has another thread take the steps for a WAL. By default this connection checkpoints it
  * @throws {UnusableStore} if the file cannot be opened or is damaged
  */
 export async function openDatabase({
   check = () => {},
   pageSize = 4_096,
-  checkpoint,
+  walSteps,
   ...file
 }: FileName & {
   readonly check?: (database: DatabaseSync) => void;
   readonly pageSize?: number;
-  readonly checkpoint?: ((path: string) => void) | undefined;
+  readonly walSteps?: TakeWalStep | undefined;
 }): Promise<DatabaseSync> {
   const { path } = file;
   const database = connect(file);
@@ -58,7 +61,10 @@ export async function openDatabase({
       begin: database.prepare('BEGIN IMMEDIATE'),
       commit: database.prepare('COMMIT'),
       durability: undefined,
-      committed: watchWal(database, () => (checkpoint === undefined ? checkpointWal(database) : checkpoint(path))),
+      committed: watchWal(database, (step) => {
+        if (walSteps !== undefined) walSteps(path, step);
+        else if (step === 'checkpoint') checkpointWal(database);
+      }),
     });
     return database;
   } catch (error) {
@@ -105,7 +111,7 @@ export async function transaction<Result>(
       connection.begin.run();
       const result = work();
       connection.commit.run();
-      connection.committed();
+      connection.committed(durability);
       return result;
     } catch (error) {
       // After some errors, such as a full disk, SQLite has already rolled back.

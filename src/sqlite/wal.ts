@@ -1,27 +1,44 @@
+import { closeSync, fdatasyncSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 
 /** A WAL with this much to checkpoint is checkpointed. */
-const CHECKPOINT_BYTES = 4 * 2 ** 20;
+const CHECKPOINT_BYTES = 16 * 2 ** 20;
+/** So much of what lazy commits have written is brought to the disk at once: a durable commit that comes meanwhile waits for it. */
+const FLUSH_BYTES = 2 ** 20;
 /** A WAL of this size must start again, which others that write and read without pause never let it do. */
 const RESTART_BYTES = 64 * 2 ** 20;
 /** How often to look, in commits: a look takes several microseconds. */
-const LOOK_EVERY = 64;
+const LOOK_EVERY = 8;
 /** How long a restart waits for readers. */
 const READERS_WITHIN_MS = 100;
 
+/** What is done for a WAL: `flush` brings it to the disk, `checkpoint` moves it into the database, too. */
+export type WalStep = 'flush' | 'checkpoint';
+
 /**
  * Watches the WAL of a connection, which SQLite then no longer checkpoints with a commit.
- * @param checkpoint called when the WAL has become long. It may have another thread checkpoint it
- * @returns call it after each commit
+ * @param take called with the step that is due. Another thread may take it
+ * @returns call it after each commit, with its durability
  */
-export function watchWal(database: DatabaseSync, checkpoint: () => void): () => void {
+export function watchWal(
+  database: DatabaseSync,
+  take: (step: WalStep) => void,
+): (durability: 'durable' | 'lazy') => void {
   database.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${RESTART_BYTES}`);
-  const isLong = sizeOf(database, ({ unmoved }) => unmoved >= CHECKPOINT_BYTES);
+  const size = sizeOf(database);
   let commits = 0;
-  return () => {
+  let flushed = 0;
+  return (durability) => {
     commits += 1;
-    if (commits % LOOK_EVERY === 0 && isLong()) checkpoint();
+    if (commits % LOOK_EVERY !== 0) return;
+    const { all, unmoved } = size();
+    // A WAL that has started again is shorter.
+    if (durability === 'durable' || all < flushed) flushed = all;
+    if (unmoved >= CHECKPOINT_BYTES) take('checkpoint');
+    else if (all - flushed >= FLUSH_BYTES) take('flush');
+    else return;
+    flushed = all;
   };
 }
 
@@ -31,7 +48,7 @@ export function watchWal(database: DatabaseSync, checkpoint: () => void): () => 
  * for that.
  */
 export function checkpointWal(database: DatabaseSync): void {
-  const isTooLong = sizeOf(database, ({ all }) => all >= RESTART_BYTES)();
+  const isTooLong = sizeOf(database)().all >= RESTART_BYTES;
   const { timeout } = database.prepare('PRAGMA busy_timeout').get() ?? {};
   const { synchronous } = database.prepare('PRAGMA synchronous').get() ?? {};
   try {
@@ -67,14 +84,24 @@ export function checkpointFile(path: string): void {
   }
 }
 
+/** Brings the WAL of a file to the disk. @throws if it has been removed since */
+export function flushWal(path: string): void {
+  const wal = openSync(`${path}-wal`, 'r');
+  try {
+    fdatasyncSync(wal);
+  } finally {
+    closeSync(wal);
+  }
+}
+
 type WalSize = { readonly all: number; readonly unmoved: number };
 
-/** Prepares a question about the size of the WAL, in bytes: all of it, and what is not checkpointed yet. */
-function sizeOf(database: DatabaseSync, answer: (size: WalSize) => boolean): () => boolean {
+/** Prepares a look at the size of the WAL, in bytes: all of it, and what is not checkpointed yet. */
+function sizeOf(database: DatabaseSync): () => WalSize {
   const pageSize = Number(database.prepare('PRAGMA page_size').get()?.page_size);
   const look = database.prepare('PRAGMA wal_checkpoint(NOOP)');
   return () => {
     const { log, checkpointed } = look.get() ?? {};
-    return answer({ all: Number(log) * pageSize, unmoved: (Number(log) - Number(checkpointed)) * pageSize });
+    return { all: Number(log) * pageSize, unmoved: (Number(log) - Number(checkpointed)) * pageSize };
   };
 }

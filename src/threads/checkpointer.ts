@@ -1,13 +1,15 @@
 import { Worker } from 'node:worker_threads';
+import type { TakeWalStep } from '../sqlite/database.ts';
+import type { Step } from './checkpointer-thread.ts';
 
 export type Checkpointer = {
-  /** Checkpoints the WAL of a file, unless that is running. If it fails, the WAL stays long, and the next look asks again. */
-  checkpoint(path: string): void;
-  /** Ends the thread, after a checkpoint that is running. */
+  /** Takes a step for the WAL of a file, unless one is running. If it fails, the WAL stays long, and the next look asks again. */
+  readonly take: TakeWalStep;
+  /** Ends the thread, after a step that is running. */
   stop(): Promise<void>;
 };
 
-/** Checkpoints WALs in a thread of its own, which starts with the first long one: a disk may take 100 ms for one. */
+/** Flushes and checkpoints WALs in a thread of its own, which starts with the first long one: a disk may take 100 ms for one. */
 export function createCheckpointer(): Checkpointer {
   const running = new Set<string>();
   let worker: Worker | undefined;
@@ -30,11 +32,11 @@ export function createCheckpointer(): Checkpointer {
   }
 
   return {
-    checkpoint(path) {
+    take(path, step) {
       if (running.has(path)) return;
       running.add(path);
       worker ??= start();
-      worker.postMessage(path);
+      worker.postMessage({ path, step } satisfies Step);
     },
     async stop() {
       const ended = worker && new Promise((resolve) => worker?.once('exit', resolve));

@@ -1,5 +1,6 @@
 import type { DocumentWrite, PlainCollection } from '../document-store/sqlite/documents.ts';
 import type { Append, AppendOutcome } from '../event-store/sqlite/log-writer.ts';
+import type { WalStep } from '../sqlite/wal.ts';
 
 /** The start parameters of the writer. */
 export type WriterData = {
@@ -20,8 +21,11 @@ export type WriterCalls = {
     readonly argument: { readonly collection: string; readonly now: string };
     readonly result: undefined;
   };
-  /** Checkpoints the WAL of a file. */
-  readonly checkpoint: { readonly argument: string; readonly result: undefined };
+  /** Takes a step for the WAL of a file. */
+  readonly walStep: {
+    readonly argument: { readonly path: string; readonly step: WalStep };
+    readonly result: undefined;
+  };
 };
 
 /** Collections that the sender writes to. Sent once, because a definition is larger than most documents. */

@@ -9,7 +9,7 @@ import type { Described, WriterCalls, WriterData } from './writer-calls.ts';
 const { log, documents }: WriterData = workerData.data;
 if (parentPort === null) throw new Error('This file must run in a worker thread');
 const parent = parentPort;
-const { checkpoint, stop: stopCheckpoints } = createCheckpointer();
+const { take, stop: stopCheckpoints } = createCheckpointer();
 
 const logWriter = log === undefined ? undefined : await openLog(log);
 const documentWriter = documents === undefined ? undefined : await openDocuments(documents);
@@ -39,8 +39,8 @@ const answered = answer<WriterCalls>(parent, {
     await required(documentWriter).sweep(collectionOf(collection), now);
     return undefined;
   },
-  async checkpoint(path) {
-    checkpoint(path);
+  async walStep({ path, step }) {
+    take(path, step);
     return undefined;
   },
 });
@@ -53,12 +53,12 @@ function collectionOf(name: string): PlainCollection {
 
 async function openLog(path: string) {
   const { openLogWriter } = await import('../event-store/sqlite/log-writer.ts');
-  return openLogWriter(path, checkpoint);
+  return openLogWriter(path, take);
 }
 
 async function openDocuments(folder: string) {
   const { openDocumentWriter } = await import('../document-store/sqlite/document-writer.ts');
-  return openDocumentWriter(folder, { checkpoint });
+  return openDocumentWriter(folder, { walSteps: take });
 }
 
 const isDescribed = (message: unknown): message is Described =>

@@ -40,9 +40,9 @@ export function createWriter(data: WriterData, logger: Pick<BaseLogger, 'error' 
       write: (collection, write) => ask('write', { collection: named(collection), write }),
       sweep: (collection, now) => ask('sweep', { collection: named(collection), now }),
     },
-    checkpoint(path) {
+    walSteps(path, step) {
       // If it fails, the WAL stays long and the next look asks again.
-      ask('checkpoint', path).catch(() => {});
+      ask('walStep', { path, step }).catch(() => {});
     },
     start() {
       thread ??= superviseThread({

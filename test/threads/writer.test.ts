@@ -205,7 +205,7 @@ test('this thread is fed its own events in log order, and those of another proce
 
 test('only a thread of its own checkpoints: the WAL of what this thread writes stays short', async () => {
   const threaded = await startThreaded();
-  const checkpoint = vi.spyOn(threaded.writer, 'checkpoint');
+  const checkpoint = vi.spyOn(threaded.writer, 'walSteps');
   const store = await threaded.openDocuments();
   try {
     const shown = await store.open<{ readonly text: string }>({ name: 'shown', kind: 'readModel', indexes: [] });
@@ -226,7 +226,7 @@ test('only a thread of its own checkpoints: the WAL of what this thread writes s
 
 test('an append is answered while a checkpoint waits for a reader', async () => {
   const threaded = await startThreaded();
-  const checkpoint = vi.spyOn(threaded.writer, 'checkpoint').mockImplementation(() => {});
+  const checkpoint = vi.spyOn(threaded.writer, 'walSteps').mockImplementation(() => {});
   const [store, log] = [await threaded.openDocuments(), await threaded.openLog()];
   const shown = await store.open<{ readonly text: string }>({ name: 'shown', kind: 'readModel', indexes: [] });
   const text = 'x'.repeat(100_000);
@@ -248,7 +248,7 @@ test('an append is answered while a checkpoint waits for a reader', async () => 
     for (let n = 0; n < 800; n += 1) await shown.insert(`more${n}`, { text });
     let revision: number | 'none' = 'none';
     await eventually(async () => {
-      threaded.writer.checkpoint(path);
+      threaded.writer.walSteps(path, 'checkpoint');
       while (!isLocked()) await nextTurn();
       ({ revision } = await log.append('thing', [{ type: 'Made', data: {}, metadata: {} }], {
         expectedRevision: revision,

@@ -6,7 +6,7 @@ import { freeBytes } from '../../runtime/disk.ts';
 import { beginLoopTurn } from '../../runtime/loop-turn.ts';
 import { FOLDER_OWNER_ONLY } from '../../runtime/private-file.ts';
 import { inRounds } from '../../runtime/rounds.ts';
-import { emptyWal } from '../../sqlite/database.ts';
+import { emptyWal, type TakeWalStep } from '../../sqlite/database.ts';
 import {
   type Checkpoint,
   type Collection,
@@ -28,10 +28,10 @@ const SWEEP_INTERVAL_MS = 60_000;
 /** How often to check for files that another process has removed. */
 const CLOSE_REMOVED_EVERY_MS = 10_000;
 
-/** The thread that writes records and checkpoints the WALs, so that this one never waits for the disk. */
+/** The thread that writes records and takes steps for the WALs, so that this one never waits for the disk. */
 export type DocumentsElsewhere = {
   readonly writes: WritesElsewhere;
-  readonly checkpoint: (path: string) => void;
+  readonly walSteps: TakeWalStep;
 };
 
 type CollectionKind = Collection<object>['kind'];
@@ -51,7 +51,7 @@ export async function openSqliteDocumentStore({
   readonly elsewhere?: DocumentsElsewhere | undefined;
 }): Promise<OperatedDocumentStore> {
   await mkdir(folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
-  const options = { checkpoint: elsewhere?.checkpoint };
+  const options = { walSteps: elsewhere?.walSteps };
   const files = await openSqliteFiles(folder, options);
   const both = [files.readModel, files.record];
   const { repair } = readModelsFile(folder);

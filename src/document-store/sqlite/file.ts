@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { loopTurn } from '../../runtime/loop-turn.ts';
 import { DataVersion } from '../../sqlite/data-version.ts';
-import { type Durability, makeDurable, openDatabase, transaction } from '../../sqlite/database.ts';
+import { type Durability, makeDurable, openDatabase, type TakeWalStep, transaction } from '../../sqlite/database.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
 import { GroupCommit } from '../../sqlite/group-commit.ts';
 
@@ -26,8 +26,8 @@ type CollectionCache = {
 
 /** What the files of a store have in common. */
 export type FileOptions = {
-  /** Has another thread checkpoint a WAL; see {@link openDatabase}. */
-  readonly checkpoint?: ((path: string) => void) | undefined;
+  /** Has another thread take the steps for a WAL; see {@link openDatabase}. */
+  readonly walSteps?: TakeWalStep | undefined;
 };
 
 /** @param file.pageSize of a file that is created, in bytes. Default 4,096 */

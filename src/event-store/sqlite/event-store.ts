@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import { nextSlice } from '../../runtime/slices.ts';
-import { transaction } from '../../sqlite/database.ts';
+import { type TakeWalStep, transaction } from '../../sqlite/database.ts';
 import { checkStreamName } from '../check-event.ts';
 import {
   type Appended,
@@ -42,13 +42,13 @@ export type SqliteEventStoreOptions = {
   readonly path: string;
   /** Logs failures that are retried: a subscription's read, the state of a consumer group. */
   readonly logger?: Pick<BaseLogger, 'warn'>;
-  /** The thread that appends and checkpoints the WAL, so that this one never waits for the disk. */
+  /** The thread that appends and takes steps for the WAL, so that this one never waits for the disk. */
   readonly elsewhere?: AppendsElsewhere | undefined;
 };
 
 export type AppendsElsewhere = {
   readonly append: AppendToLog;
-  readonly checkpoint: (path: string) => void;
+  readonly walSteps: TakeWalStep;
 };
 
 /**
@@ -56,7 +56,7 @@ export type AppendsElsewhere = {
  * @throws if the file is not an event log, or was written by a newer version
  */
 export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<OperatedEventStore> {
-  return new SqliteEventStore(await openLogFile(options.path, options.elsewhere?.checkpoint), options);
+  return new SqliteEventStore(await openLogFile(options.path, options.elsewhere?.walSteps), options);
 }
 
 class SqliteEventStore implements OperatedEventStore {

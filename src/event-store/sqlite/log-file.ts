@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { FOLDER_OWNER_ONLY } from '../../runtime/private-file.ts';
 import { UnusableStore } from '../../runtime/unusable-store.ts';
-import { openDatabase, transaction } from '../../sqlite/database.ts';
+import { openDatabase, type TakeWalStep, transaction } from '../../sqlite/database.ts';
 
 /** "VBEv": marks a file as an event log of this service (`PRAGMA application_id`). */
 const APPLICATION_ID = 0x56424576;
@@ -33,10 +33,10 @@ const MARKS = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 
 /**
  * Opens the log file, creating it and its folder if absent. A single connection reads and writes, so that its page cache stays
  * valid: a second connection would have to read pages again after every commit of the first.
- * @param checkpoint see {@link openDatabase}
+ * @param walSteps see {@link openDatabase}
  * @throws {UnusableStore} if the file is damaged, is not an event log, or was written by a newer version of the service
  */
-export async function openLogFile(path: string, checkpoint?: (path: string) => void): Promise<DatabaseSync> {
+export async function openLogFile(path: string, walSteps?: TakeWalStep): Promise<DatabaseSync> {
   mkdirSync(dirname(path), { recursive: true, mode: FOLDER_OWNER_ONLY });
   const check = (database: DatabaseSync) => schemaVersion(database, path);
   const database = await openDatabase({
@@ -44,7 +44,7 @@ export async function openLogFile(path: string, checkpoint?: (path: string) => v
     what: 'event log',
     repair: 'Replace the store with a backup: venue restore FILE --overwrite',
     check,
-    checkpoint,
+    walSteps,
   });
   try {
     await transaction(database, 'durable', () => {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { transaction } from '../../sqlite/database.ts';
+import { type TakeWalStep, transaction } from '../../sqlite/database.ts';
 import { GroupCommit } from '../../sqlite/group-commit.ts';
 import { checkEvents } from '../check-event.ts';
 import type { Appended, ExpectedRevision, NewEvent } from '../event-store.ts';
@@ -116,9 +116,9 @@ export class LogWriter {
 /** Opens the log only for appends, in the thread that appends for another one. */
 export async function openLogWriter(
   path: string,
-  checkpoint: (path: string) => void,
+  walSteps: TakeWalStep,
 ): Promise<{ readonly append: AppendToLog; close(): Promise<void> }> {
-  const database = await openLogFile(path, checkpoint);
+  const database = await openLogFile(path, walSteps);
   const writer = new LogWriter(database);
   return {
     append: writer.append,
