@@ -6,13 +6,15 @@ import { ToolMissing } from '../tool.ts';
 import { type Checkout, openCheckout, slowDiskIn } from './checkout.ts';
 import { resultOf } from './figure.ts';
 import { type Disk, FULL, type Measurement, measurements, QUICK } from './measurements.ts';
+import { openPostgres } from './postgres.ts';
 import { openReceiver } from './receiver.ts';
 import { type Measured, pageOf, textTable } from './report.ts';
 
 const NAMES = Object.keys(measurements);
-const USAGE = `npm run bench -- [--against DIR] [--only NAME[,…]] [--rounds N] [--quick] [--json] [--report] [--servers]
+const USAGE = `npm run bench -- [--against DIR|postgres] [--only NAME[,…]] [--rounds N] [--quick] [--json] [--report] [--servers]
 
-Measures the service of this checkout and, in turns with it, that of another one whose packages are installed.
+Measures the service of this checkout and, in turns with it, that of another one whose packages are installed, or a plain one on
+PostgreSQL (--against postgres, with POSTGRES_URL: a server of your own), which only books and shows availability.
 
   --only     some of ${NAMES.join(', ')}
   --rounds   how often the quick ones are measured (default: 5)
@@ -50,12 +52,13 @@ const folder = mkdtempSync(join(tmpdir(), 'venue-bench-'));
 const slow = slowDiskIn(folder);
 const receiver = await openReceiver();
 const own = await openCheckout(ROOT, servers);
-const other = options.against === undefined ? undefined : await openCheckout(resolve(options.against), servers);
+const other = await openOther(options.against);
 const results: Measured[] = [];
 try {
   for (const name of names) {
     const measurement = measurements[name];
-    for (const disk of measurement?.disks ?? (['fast'] as const))
+    // The disk of a PostgreSQL is as it is.
+    for (const disk of (options.against !== 'postgres' && measurement?.disks) || (['fast'] as const))
       if (measurement !== undefined) results.push(...(await measure(name, measurement, disk)));
   }
 } finally {
@@ -63,6 +66,12 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 report();
+
+async function openOther(against: string | undefined): Promise<Checkout | undefined> {
+  if (against !== 'postgres') return against === undefined ? undefined : openCheckout(resolve(against), servers);
+  if (!process.env.POSTGRES_URL) throw new Error('--against postgres needs POSTGRES_URL');
+  return openPostgres(process.env.POSTGRES_URL);
+}
 
 /** Measures in turns. One that fails does not take the others with it. */
 async function measure(name: string, measurement: Measurement, disk: Disk): Promise<Measured[]> {

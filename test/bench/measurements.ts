@@ -80,6 +80,22 @@ export const measurements: Readonly<Record<string, Measurement>> = {
       }),
   },
 
+  'one-after-another': {
+    figures: {
+      p50: { name: 'thousands of POST, one after another, p50', unit: 'ms' },
+      p99: { name: 'the same, p99', unit: 'ms' },
+    },
+    measure: (setting) =>
+      withNewService(setting, async (service) => {
+        await book(service, 32, setting.size.seconds / 2, { atMost: 6_000 });
+        const count = 15 * setting.size.samples;
+        const took = await samples(count, bookingRequests(service.venue, 2 * count), (body) =>
+          timed(() => post(service, '/bookings', body)),
+        );
+        return { p50: median(took), p99: took.toSorted((a, b) => a - b)[Math.ceil(0.99 * count) - 1] ?? Number.NaN };
+      }),
+  },
+
   'booked-days': {
     figures: {
       started: { name: 'POST by one client right after a start, days that hold bookings, p50', unit: 'ms' },
