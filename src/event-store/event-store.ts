@@ -8,7 +8,7 @@ import type { Outage } from './outage.ts';
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
-/** The position of an event in the log. Opaque; sorts as text in log order (docs/decisions/stores.md). */
+/** The position of an event in the log. Opaque; sorts as text in log order (docs/decisions/processes.md). */
 export type Position = string;
 
 /** The position before the first event: `readAll({ after: LOG_START })` reads everything. */

@@ -1,5 +1,5 @@
 /**
- * The rules of leases (docs/decisions/leases.md): what a process may conclude from what it has read, and how the answers of the store change
+ * The rules of leases (docs/decisions/processes.md): what a process may conclude from what it has read, and how the answers of the store change
  * its own part in a lease. Pure: `lease.ts` reads, writes by compare-and-set, and passes the times.
  */
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Files in `DATA_DIR` hold keys, password hashes and the messages of brands (docs/decisions/stores.md). */
+/** Files in `DATA_DIR` hold keys, password hashes and the messages of brands (docs/decisions/processes.md). */
 export const OWNER_ONLY = 0o600;
 /** The same for the folder itself. */
 export const FOLDER_OWNER_ONLY = 0o700;

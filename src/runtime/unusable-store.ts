@@ -1,7 +1,7 @@
 /**
  * A store cannot or must not be used: its server does not answer, its file is damaged, or it does not belong to the others. The
  * message is one line with the finding and, if there is one, the command that repairs it. It is the only output of a failed start
- * (docs/decisions/stores.md).
+ * (docs/decisions/processes.md).
  */
 export class UnusableStore extends Error {
   constructor(message: string, cause?: unknown) {

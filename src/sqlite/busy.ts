@@ -39,7 +39,7 @@ export type RetryWhileBusy = <Result>(attempt: () => Result) => Promise<Result>;
 
 /**
  * Repeats attempts while another connection holds the write lock of one file. Waits outside SQLite, whose own wait (`busy_timeout`)
- * would block the whole process (docs/decisions/stores.md). All writes of this process share one wait, which begins when the first
+ * would block the whole process (docs/decisions/processes.md). All writes of this process share one wait, which begins when the first
  * of them finds the file locked.
  */
 export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>): RetryWhileBusy {

@@ -8,7 +8,7 @@ const MAX_TURN_MS = 2;
 type Job = { readonly run: () => void; readonly resolve: () => void; readonly reject: (error: unknown) => void };
 
 /**
- * Group commit: all writes waiting when the disk becomes free share one transaction and one fsync (docs/decisions/stores.md). A
+ * Group commit: all writes waiting when the disk becomes free share one transaction and one fsync (docs/decisions/processes.md). A
  * failed write does not fail its group.
  */
 export class GroupCommit {

@@ -21,7 +21,7 @@ export type IdentityDeps = CheckDeps & {
 
 export type StoreIdentity = Awaited<ReturnType<typeof openStoreIdentity>>;
 
-/** Checks whether log, records and read models belong together, and remembers the last seen event (docs/decisions/stores.md). */
+/** Checks whether log, records and read models belong together, and remembers the last seen event (docs/decisions/processes.md). */
 export async function openStoreIdentity(deps: IdentityDeps) {
   const { events, documents, secretKey, clock, locations, logger } = deps;
   const records = await documents.open(RECORDS_MEMORY);

@@ -965,7 +965,7 @@ describe('projector processes on SQLite', () => {
     return { child, projects: () => eventually(() => expect(stdout).toContain('projecting')) };
   };
 
-  /** Stops a process between two writes: during one it would hold the lock on the file (docs/decisions/stores.md). */
+  /** Stops a process between two writes: during one it would hold the lock on the file (docs/decisions/processes.md). */
   async function suspend(child: ChildProcess): Promise<void> {
     const probes = await documents.open<object>({ name: 'probes', kind: 'readModel', indexes: [] });
     for (let key = 0; ; key += 1) {

@@ -39,7 +39,7 @@ type CollectionKind = Collection<object>['kind'];
 /**
  * The embedded document store: two SQLite files in `folder`, created if absent, and one for each generation of read models. Any number
  * of processes on the machine may have them open. In a power failure the read models may lose their last commits, those of one file
- * together; records are on disk once the write resolves (docs/decisions/stores.md).
+ * together; records are on disk once the write resolves (docs/decisions/processes.md).
  */
 export async function openSqliteDocumentStore({
   folder,
