@@ -296,13 +296,7 @@ export const PAGES: Readonly<Record<string, Page>> = {
   'docs/operations/servers.md': SERVERS,
   'docs/operations/backup.md': BACKUP,
   'docs/operations/monitoring.md': {
-    leftOut: [
-      [
-        'METRICS_PORT=9464',
-        'a later block needs a stopped service; test/monitoring/metrics-port.test.ts asks the port',
-      ],
-      ['npx venue read-model skip', 'needs a read model that fails; test/service/poisoned-read-model.test.ts has one'],
-    ],
+    leftOut: [['METRICS_PORT=9464', 'test/monitoring/metrics-port.test.ts asks the port']],
   },
   'docs/operations/mail.md': {
     leftOut: [
