@@ -416,7 +416,7 @@ export type IdsReserved = Event<
   { readonly sequence: string; readonly from: number; readonly to: number }
 >;
 
-/** Identifies the log and the format of the store, to detect another log (docs/decisions/processes.md). */
+/** Identifies the log and the format of the store, to detect another log (docs/decisions/processes.md#one-store-one-identity). */
 export type LogCreated = Event<'LogCreated', { readonly logId: string; readonly format: number }>;
 
 /** An operator made a read model skip an event that it cannot fold (docs/decisions/read-models.md). */

@@ -9,7 +9,7 @@ import { startTimer } from '../runtime/timer.ts';
 
 /**
  * The heartbeat of a process: a document whose version grows with every beat. A process judges another by how long its document has
- * not changed, on its own monotonic clock (docs/decisions/processes.md). The time in it only shows whether the clocks of machines agree.
+ * not changed, on its own monotonic clock (docs/decisions/processes.md#leases). The time in it only shows whether the clocks of machines agree.
  * @template S the status that each process publishes with every beat
  */
 export type Heartbeats<S extends object> = {

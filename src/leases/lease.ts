@@ -14,7 +14,7 @@ import {
   NONE,
 } from './lease-state.ts';
 
-/** A lease, held by at most one process until it is released or the holder falls silent (docs/decisions/processes.md). */
+/** A lease, held by at most one process until it is released or the holder falls silent (docs/decisions/processes.md#leases). */
 export type Lease = {
   /**
    * False once another process holds it, or may hold it because this one did not beat in time. Check it before every step reserved

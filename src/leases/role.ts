@@ -32,7 +32,7 @@ const STUCK_PAUSE_MS = 2_000;
 
 /**
  * Runs a role in one process at a time, under one lease; the others stand by, and take over from one that is silent for as long as any process
- * may be (docs/decisions/processes.md).
+ * may be (docs/decisions/processes.md#roles).
  * @param deps.run starts the work. It must start nothing new once `isHeld` is false: another process may run the role by then
  */
 export function createRole(deps: {

@@ -7,7 +7,7 @@ import { createCaller } from './calls.ts';
 import { type SupervisedThread, superviseThread } from './supervised-thread.ts';
 import type { Described, WriterCalls, WriterData } from './writer-calls.ts';
 
-/** The thread that makes every durable commit, so that this one never waits for the disk (docs/decisions/processes.md). */
+/** The thread that makes every durable commit, so that this one never waits for the disk (docs/decisions/processes.md#threads). */
 export type Writer = AppendsElsewhere &
   DocumentsElsewhere & {
     /** Starts the thread. The files must exist and be intact. Calls before that wait. */
