@@ -192,7 +192,7 @@ export async function createOidcAdapter(deps: {
   };
 }
 
-/** How long a used refresh token can be used again (docs/decisions/oauth.md). */
+/** How long a used refresh token can be used again (docs/guides/oauth.md#tokens). */
 const REUSE_MS = 10_000;
 /** The shortest extension of a grant: a month. */
 const PROLONGED_BY_MS = 30 * 24 * 3_600_000;

@@ -67,7 +67,7 @@ export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'even
 export const AT_ONCE = toTimestamp(0);
 
 const DAY_MS = 24 * 3_600_000;
-/** How long deliveries are kept after they have ended (docs/decisions/webhook-deliveries.md). */
+/** How long deliveries are kept after they have ended (docs/guides/webhooks.md#retries). */
 export const RETENTION_MS = 30 * DAY_MS;
 /** Longer than any schedule can run, so that no pending delivery is removed. */
 const PENDING_RETENTION_MS = 60 * DAY_MS;
