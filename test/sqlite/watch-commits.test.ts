@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
+import fs from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openDatabase } from '../../src/sqlite/database.ts';
 import { watchCommits } from '../../src/sqlite/watch-commits.ts';
 import { eventually } from '../eventually.ts';
@@ -55,6 +58,31 @@ test('reports commits of another process without waiting for the timer, also aft
   } finally {
     stop();
     writer.kill('SIGKILL');
+    database.close();
+  }
+});
+
+test('reports commits of other connections where the system reports no writes', async () => {
+  const watch = vi.spyOn(fs, 'watch').mockImplementation(() => {
+    throw new Error('ENOSYS: function not implemented, watch');
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    watch.mockRestore();
+    syncBuiltinESMExports();
+  });
+  const path = join(folder, 'unwatched.db');
+  const database = await openDatabase({ path, what: 'database', repair: '' });
+  const other = new DatabaseSync(path);
+  const reported = Promise.withResolvers<void>();
+  const stop = watchCommits(database, reported.resolve, { idleMs: 3_600_000 });
+  try {
+    other.exec('CREATE TABLE lines (id INTEGER PRIMARY KEY)');
+    await reported.promise;
+    expect(watch).toHaveBeenCalledOnce();
+  } finally {
+    stop();
+    other.close();
     database.close();
   }
 });
