@@ -4,7 +4,7 @@ import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { isAddress, normalisedEmail } from '../domain/email-address.ts';
-import { hasLength, PASSWORD, wrongText } from '../domain/limits.ts';
+import { brokenTextRule, hasLength, PASSWORD } from '../domain/limits.ts';
 import type { Role } from '../domain/roles.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createAccountMembers, type MemberRecords, openAccountMembers } from './account-members.ts';
@@ -375,7 +375,10 @@ const memberRecords = (users: Documents<UserDocument>): MemberRecords => ({
 const notAnAddress = () => refuse('ValidationError', 'This is not an e-mail address.');
 
 /** Refuses a password that is too short or too long. */
-export const wrongPassword = (password: string) => wrongText('The password', password, PASSWORD);
+export function wrongPassword(password: string): Refusal | undefined {
+  const rule = brokenTextRule(password, PASSWORD);
+  return rule === undefined ? undefined : refuse('ValidationError', `The password ${rule}.`, { field: 'password' });
+}
 
 const unique = (accounts: readonly Account[]): Account[] => [
   ...new Map(accounts.map((account) => [accountKey(account), account])).values(),

@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../domain/decision.ts';
+import { type Refusal, refuseField } from '../domain/decision.ts';
 import { type TextLimit, wrongText } from '../domain/limits.ts';
 
 /** A run of spaces of any kind. Browsers collapse plain spaces but show the other kinds. */
@@ -19,7 +19,7 @@ export function toAppName(field: string, name: string, limit: TextLimit): string
   // Some emoji are joined or selected by such characters.
   const emoji = /\p{RGI_Emoji}/gv;
   if (invisible.test(name.replace(emoji, '')))
-    return refuse('ValidationError', `${field} must not have control, format or other invisible characters.`);
-  if (pile.test(name)) return refuse('ValidationError', `${field} must not have more than 4 accents on one letter.`);
+    return refuseField(field, 'must not have control, format or other invisible characters');
+  if (pile.test(name)) return refuseField(field, 'must not have more than 4 accents on one letter');
   return name.replace(SPACES, ' ').trim();
 }

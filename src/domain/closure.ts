@@ -1,5 +1,5 @@
 import { datesBetween, daysIn, isPlainDate, isYearsLater, WEEKDAYS, type Weekday, weekdayOf } from './calendar.ts';
-import { type Decision, isRefusal, type Refusal, refuse } from './decision.ts';
+import { type Decision, isRefusal, type Refusal, refuse, refuseField } from './decision.ts';
 import { defined } from './defined.ts';
 import type { ClosureAdded, ClosureDateLeftOut, ClosureEnded, ClosureEvent, ClosureKind } from './events.ts';
 import type { ClosureId, CommunityId, PlainDate, SpaceId, Timestamp } from './ids.ts';
@@ -83,7 +83,11 @@ export function addClosure(before: Closure | undefined, command: AddClosure, tod
   if (weekdays?.length === 0) return refuse('ValidationError', 'Name at least one weekday.');
   const dates = datesOf({ from, to, ...defined({ weekdays }) });
   const days = dates.length * command.spaceIds.length;
-  if (days === 0) return refuse('ValidationError', `None of the weekdays lies between ${from} and ${to}.`);
+  if (days === 0)
+    return refuse('ValidationError', `None of the weekdays lies between ${from} and ${to}.`, {
+      reason: 'NoWeekdayInRange',
+      field: 'weekdays',
+    });
   if (days > MAX_SPACE_DAYS)
     return refuse(
       'ValidationError',
@@ -166,10 +170,11 @@ export function hasDayFrom(
 }
 
 function wrongDates(from: PlainDate, to: PlainDate, today: PlainDate): Refusal | undefined {
-  if (daysIn(from, to) < 1) return refuse('ValidationError', `to (${to}) must not be before from (${from}).`);
-  if (from < today) return refuse('ValidationError', `from must be today (${today}) or later, got ${from}.`);
+  if (daysIn(from, to) < 1)
+    return refuse('ValidationError', `to (${to}) must not be before from (${from}).`, { field: 'to' });
+  if (from < today) return refuseField('from', `must be today (${today}) or later, got ${from}`);
   if (isYearsLater(to, today, MAX_YEARS_AHEAD))
-    return refuse('ValidationError', `to must be within the next ${MAX_YEARS_AHEAD} years, got ${to}.`);
+    return refuseField('to', `must be within the next ${MAX_YEARS_AHEAD} years, got ${to}`);
   return undefined;
 }
 
@@ -214,9 +219,9 @@ export function leaveOutDate(
 }
 
 function wrongDate(closure: Closure, date: PlainDate, today: PlainDate): Refusal | undefined {
-  if (date < today) return refuse('ValidationError', `date must be today (${today}) or later, got ${date}.`);
+  if (date < today) return refuseField('date', `must be today (${today}) or later, got ${date}`);
   if (datesOf(closure).includes(date)) return undefined;
-  return refuse('ValidationError', `date must be one of its dates, got ${date}.`);
+  return refuseField('date', `must be one of its dates, got ${date}`);
 }
 
 const wasChanged = (replacedBy: ClosureId): Refusal =>

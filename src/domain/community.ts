@@ -1,5 +1,5 @@
 import { canonicalZone, isTimeZone } from './calendar.ts';
-import { type Decision, type Refusal, refuse, refuseFor } from './decision.ts';
+import { type Decision, type Refusal, refuse, refuseField, refuseFor } from './decision.ts';
 import { defined } from './defined.ts';
 import type { CommunityAdded, CommunityChanged, CommunityEvent, CommunityFacts } from './events.ts';
 import type { CommunityId, PlainDate } from './ids.ts';
@@ -51,9 +51,9 @@ export function changeCommunity(
   if (seen !== undefined && (seen.name !== community.name || seen.timeZone !== community.timeZone))
     return refuse('ValidationError', `Community ${communityId} was changed meanwhile. Look again.`);
   if (changed.timeZone !== undefined && open !== undefined)
-    return refuse(
-      'ValidationError',
-      `timeZone cannot be changed while requests and bookings are open: ${open.count}, the last on ${open.lastDate}.`,
+    return refuseField(
+      'timeZone',
+      `cannot be changed while requests and bookings are open: ${open.count}, the last on ${open.lastDate}`,
     );
   return [{ type: 'CommunityChanged', data: { ...defined(changed), communityId } }];
 }
@@ -62,5 +62,5 @@ const wrongFacts = ({ name, timeZone }: Partial<CommunityFacts>): readonly (Refu
   name === undefined ? undefined : wrongText('name', name, NAME),
   timeZone === undefined || isTimeZone(timeZone)
     ? undefined
-    : refuse('ValidationError', 'timeZone must be an IANA zone such as Europe/Berlin.'),
+    : refuseField('timeZone', 'must be an IANA zone such as Europe/Berlin'),
 ];

@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from './decision.ts';
+import { type Refusal, refuseField } from './decision.ts';
 import type { PlainDate } from './ids.ts';
 
 /** The days from one to another. Inclusive at both ends, either of which may be open. */
@@ -7,5 +7,5 @@ export type DateRange = { readonly startDate?: PlainDate; readonly endDate?: Pla
 /** Refuses a range that ends before it starts (`ValidationError`): an empty answer would look like a range without bookings. */
 export const wrongRange = ({ startDate, endDate }: DateRange): Refusal | undefined =>
   startDate !== undefined && endDate !== undefined && startDate > endDate
-    ? refuse('ValidationError', 'startDate must not be after endDate.')
+    ? refuseField('startDate', 'must not be after', 'endDate')
     : undefined;

@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from './decision.ts';
+import { type Refusal, refuseField } from './decision.ts';
 import { textRule } from './unicode.ts';
 
 /**
@@ -91,10 +91,14 @@ export function hasLength(text: string, { min, max }: TextLimit): boolean {
 export const lengthRule = ({ min, max }: TextLimit): string =>
   `must have ${min === 0 ? 'at most' : `${min} to`} ${max} characters`;
 
+/** The rule for all texts, or about its length, that a text breaks; undefined if it keeps both. */
+export const brokenTextRule = (text: string, limit: TextLimit): string | undefined =>
+  hasLength(text, limit) ? undefined : (textRule(text) ?? lengthRule(limit));
+
 /** Refuses a text that breaks the rule for all texts or has the wrong length (`ValidationError`), naming its field. An absent text counts as empty. */
 export function wrongText(field: string, text: string | undefined, limit: TextLimit): Refusal | undefined {
-  if (hasLength(text ?? '', limit)) return undefined;
-  return refuse('ValidationError', `${field} ${textRule(text ?? '') ?? lengthRule(limit)}.`);
+  const rule = brokenTextRule(text ?? '', limit);
+  return rule === undefined ? undefined : refuseField(field, rule);
 }
 
 export const isWithin = (value: number, { min, max, step }: NumberLimit): boolean =>
@@ -105,7 +109,7 @@ export const rangeRule = ({ min, max, step }: NumberLimit): string =>
 
 /** Refuses a number outside its range (`ValidationError`), naming its field. */
 export const wrongNumber = (field: string, value: number, limit: NumberLimit): Refusal | undefined =>
-  isWithin(value, limit) ? undefined : refuse('ValidationError', `${field} ${rangeRule(limit)}.`);
+  isWithin(value, limit) ? undefined : refuseField(field, rangeRule(limit));
 
 /** The mask of all flags. */
 export const sumOf = (flags: Flags): number => Object.values(flags).reduce((mask, flag) => mask | flag, 0);
@@ -120,6 +124,4 @@ export const maskRule = (flags: Flags): string => `must be a sum of these values
 
 /** Refuses a mask that is empty or has unknown bits (`ValidationError`), naming its field and the flags. */
 export const wrongMask = (field: string, mask: number, flags: Flags): Refusal | undefined =>
-  Number.isInteger(mask) && mask >= 1 && mask <= sumOf(flags)
-    ? undefined
-    : refuse('ValidationError', `${field} ${maskRule(flags)}.`);
+  Number.isInteger(mask) && mask >= 1 && mask <= sumOf(flags) ? undefined : refuseField(field, maskRule(flags));

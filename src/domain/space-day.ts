@@ -18,7 +18,7 @@ import type {
 } from './events.ts';
 import { type BookingId, type BrandId, type ClosureId, type CommunityId, cents } from './ids.ts';
 import { keysOf } from './keys-of.ts';
-import { IDEMPOTENCY_KEY, REASON, wrongText } from './limits.ts';
+import { brokenTextRule, IDEMPOTENCY_KEY, REASON, wrongText } from './limits.ts';
 import { picked } from './picked.ts';
 import { priceOf } from './pricing.ts';
 import type { Space } from './space.ts';
@@ -172,9 +172,7 @@ export function requestBooking(
 ): Decision<BookingRequested> {
   const { space, brand, details, idempotencyKey, fingerprint } = command;
   const { date, startHour } = details;
-  const wrong =
-    wrongDetails(details) ??
-    (idempotencyKey === undefined ? undefined : wrongText('The idempotency key', idempotencyKey, IDEMPOTENCY_KEY));
+  const wrong = wrongDetails(details) ?? (idempotencyKey === undefined ? undefined : wrongKey(idempotencyKey));
   if (wrong !== undefined) return wrong;
 
   const before = findByIdempotencyKey(day, command)?.request;
@@ -219,6 +217,11 @@ export function requestBooking(
       }),
     },
   ];
+}
+
+function wrongKey(key: string): Refusal | undefined {
+  const rule = brokenTextRule(key, IDEMPOTENCY_KEY);
+  return rule === undefined ? undefined : refuse('ValidationError', `The idempotency key ${rule}.`);
 }
 
 export const heldHours = ({ open, closed }: SpaceDay) => ({

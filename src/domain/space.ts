@@ -1,5 +1,5 @@
 import { isYearsLater, localDate, WEEKDAYS } from './calendar.ts';
-import { type Decision, type Refusal, refuse, refuseFor } from './decision.ts';
+import { type Decision, type Refusal, refuse, refuseField, refuseFor } from './decision.ts';
 import type {
   DateHours,
   DayHours,
@@ -150,10 +150,10 @@ function wrongDates(space: Space, changes: readonly DateHours[], now: number): r
   const today = localDate(now, space.timeZone);
   const wrong = changes.flatMap(({ date, hours }) => {
     if (hours === 'none') return [];
-    if (date < today) return [refuse('ValidationError', `special ${date} is in the past: today is ${today}.`)];
+    if (date < today) return [wrongDate(date, `is in the past: today is ${today}`)];
     return isYearsLater(date, today, MAX_YEARS_AHEAD)
-      ? [refuse('ValidationError', `special ${date} is more than ${MAX_YEARS_AHEAD} years ahead.`)]
-      : wrongHours(`special ${date}`, hours);
+      ? [wrongDate(date, `is more than ${MAX_YEARS_AHEAD} years ahead`)]
+      : wrongHours('special', date, hours);
   });
   const changed = new Map(changes.map(({ date, hours }) => [date, hours]));
   const stored = entriesOf(space.special ?? {}).filter(([date]) => !changed.has(date));
@@ -169,6 +169,13 @@ function wrongDates(space: Space, changes: readonly DateHours[], now: number): r
         ),
       ];
 }
+
+/** Refuses hours of their own on a date. */
+const wrongDate = (date: PlainDate, rule: string): Refusal => ({
+  ...refuseField('special', rule),
+  day: date,
+  details: `special ${date} ${rule}.`,
+});
 
 /** The special hours of the dates from one on, by date. */
 export const datesFrom = (from: PlainDate, { special = {} }: Pick<Space, 'special'>): [PlainDate, DayHours][] =>
@@ -236,9 +243,9 @@ const TERM_RULES: {
   eventFee: (fee) => wrongFee(fee),
   answerHours: (hours) => wrongNumber('answerHours', hours, ANSWER_HOURS),
   week: (week) => {
-    if (![0, WEEKDAYS.length].includes(week.length)) return refuse('ValidationError', 'week must have seven days.');
+    if (![0, WEEKDAYS.length].includes(week.length)) return refuseField('week', 'must have seven days');
     return refuseFor(
-      week.flatMap((hours, day) => (hours === 'closed' ? [] : wrongHours(`week ${WEEKDAYS[day]}`, hours))),
+      week.flatMap((hours, day) => (hours === 'closed' ? [] : wrongHours('week', WEEKDAYS[day] ?? '', hours))),
     );
   },
   gapHours: (hours) => wrongNumber('gapHours', hours, GAP_HOURS),
@@ -250,21 +257,23 @@ const TERM_RULES: {
 const wrongFee = (fee: Cents): Refusal | undefined =>
   isWithin(fee, EVENT_FEE)
     ? undefined
-    : refuse('ValidationError', `eventFee must be 0 to ${largestFee()}, with at most two decimals.`);
+    : refuseField('eventFee', `must be 0 to ${largestFee()}, with at most two decimals`);
 
-/** The refusals of the hours of a day. @param of names the day, such as `week Monday` */
-function wrongHours(of: string, { windowStart, windowEnd, eventFee }: DayHours): readonly (Refusal | undefined)[] {
+/** The refusals of the hours of a day. */
+function wrongHours(of: 'week' | 'special', day: string, { windowStart, windowEnd, eventFee }: DayHours): Refusal[] {
+  const window = [wrongNumber('windowStart', windowStart, HOUR), wrongNumber('windowEnd', windowEnd, HOUR)];
+  const inOrder = window.some((wrong) => wrong !== undefined) || windowStart < windowEnd;
   const wrong = [
-    wrongNumber(`${of}: windowStart`, windowStart, HOUR),
-    wrongNumber(`${of}: windowEnd`, windowEnd, HOUR),
-  ].filter((refusal) => refusal !== undefined);
-  const inOrder = wrong.length > 0 || windowStart < windowEnd;
-  return [
-    ...wrong,
+    ...window,
     eventFee === undefined ? undefined : wrongFee(eventFee),
-    inOrder ? undefined : refuse('ValidationError', `${of}: windowStart must be before windowEnd.`),
+    inOrder ? undefined : NOT_BEFORE_END,
   ];
+  return wrong
+    .filter((refusal) => refusal !== undefined)
+    .map((refusal) => ({ ...refusal, day, details: `${of} ${day}: ${refusal.details}` }));
 }
+
+const NOT_BEFORE_END = refuseField('windowStart', 'must be before', 'windowEnd');
 
 /** The refusals of terms that break their own rules. */
 function wrongOf(terms: Partial<EveryTerm>): readonly Refusal[] {
@@ -284,5 +293,5 @@ export const SPACE_TERMS = keysOf(TERM_RULES);
 function wrongIn(changed: Partial<SpaceTerms>, { windowStart, windowEnd }: SpaceTerms): readonly Refusal[] {
   const wrong = wrongOf(changed);
   if (windowStart < windowEnd || wrongOf(picked(changed, ['windowStart', 'windowEnd'])).length > 0) return wrong;
-  return [...wrong, refuse('ValidationError', 'windowStart must be before windowEnd.')];
+  return [...wrong, NOT_BEFORE_END];
 }

@@ -1,6 +1,6 @@
 import { accountKey } from './account.ts';
 import { toTimestamp } from './calendar.ts';
-import { type Decision, type Refusal, refuse, refuseFor } from './decision.ts';
+import { type Decision, type Refusal, refuse, refuseField, refuseFor } from './decision.ts';
 import type {
   EventType,
   WebhookDisabled,
@@ -80,7 +80,7 @@ export const wrongWebhook = (
   urlProblem: string | undefined,
 ): Refusal | undefined =>
   refuseFor([
-    urlProblem === undefined ? wrongText('url', url, WEBHOOK_URL) : refuse('ValidationError', `url ${urlProblem}.`),
+    urlProblem === undefined ? wrongText('url', url, WEBHOOK_URL) : refuseField('url', urlProblem),
     wrongMask('events', events, WEBHOOK_EVENTS),
   ]);
 
@@ -107,7 +107,7 @@ export function webhookQuota({ ofCredential, ofAccount, recent }: WebhookUse, pe
   if (recent.length < WEBHOOKS_PER_MINUTE) return undefined;
   const retryAfter = Math.max(1, Math.ceil((minOf(recent) + MINUTE_MS - now) / 1_000));
   const details = `An account can register at most ${WEBHOOKS_PER_MINUTE} webhooks per minute; try again later.`;
-  return { ...refuse('ValidationError', details), retryAfter };
+  return refuse('ValidationError', details, { retryAfter });
 }
 
 /** Registers a webhook (docs/decisions/webhook-deliveries.md). {@link webhookQuota} says whether there may be another. */
@@ -143,10 +143,7 @@ export function rotateWebhookSecret(
   const freeFrom = signing.at(-1);
   if (freeFrom !== undefined && signing.length >= MAX_SECRETS - 1) {
     const details = `${MAX_SECRETS} signing secrets are valid at the moment; the next rotation can be made from ${freeFrom}.`;
-    return {
-      ...refuse('ValidationError', details),
-      retryAfter: Math.ceil((Date.parse(freeFrom) - context.now) / 1_000),
-    };
+    return refuse('ValidationError', details, { retryAfter: Math.ceil((Date.parse(freeFrom) - context.now) / 1_000) });
   }
   const previousUntil = toTimestamp(context.now + ROTATION_OVERLAP_MS);
   return [

@@ -1,7 +1,7 @@
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
-import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { isRefusal, type Refusal, refuse, refuseField } from '../domain/decision.ts';
 import { isAddress, normalisedEmail } from '../domain/email-address.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { ERASED, type SealedText, subjectOf } from '../domain/personal-text.ts';
@@ -56,7 +56,7 @@ export async function createAccountContacts(deps: {
   /** An address as it is stored. Refuses what is no address, and an account whose personal data was erased. */
   async function sealed(account: Account, typed: string): Promise<Contact | Refusal> {
     const text = normalisedEmail(typed);
-    if (!isAddress(text)) return refuse('ValidationError', 'contact is not an e-mail address.');
+    if (!isAddress(text)) return refuseField('contact', 'is not an e-mail address');
     const key = accountKey(account);
     const address = await personalData.sealText(subjectOf(account), ownerOf(key), 'address', text);
     if (typeof address !== 'string') return { account: key, address };

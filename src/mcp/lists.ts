@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { type Refusal, refuse } from '../domain/decision.ts';
+import { type Refusal, refuse, refuseField } from '../domain/decision.ts';
 
 /** Schemas that several tools share. */
 
@@ -39,8 +39,7 @@ export const Reason = Type.Optional(
   Type.String({ description: 'Why nothing was found. Absent if something was, or if everything is booked.' }),
 );
 
-export const wrongCursor = (): Refusal =>
-  refuse('ValidationError', 'cursor must be the "next" of an earlier answer of this tool.');
+export const wrongCursor = (): Refusal => refuseField('cursor', 'must be the "next" of an earlier answer of this tool');
 
 type Fields = { readonly [name: string]: unknown };
 

@@ -3,7 +3,7 @@ import { spaces } from '../../projections/spaces.ts';
 import type { Account } from '../domain/account.ts';
 import { hoursBegun, localDate, wallDay } from '../domain/calendar.ts';
 import { termsOn } from '../domain/day-terms.ts';
-import { type Refusal, refuse } from '../domain/decision.ts';
+import { type Refusal, refuse, refuseField } from '../domain/decision.ts';
 import type { HeldHours } from '../domain/held-times.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
@@ -75,8 +75,7 @@ export function createAvailabilityQuery({ readModels, clock }: QueryDeps) {
     const space = stored.document;
     const now = clock();
     const today = localDate(now, space.timeZone);
-    if (date < today)
-      return refuse('ValidationError', `date must be today (${today} in ${space.timeZone}) or later, got ${date}.`);
+    if (date < today) return refuseField('date', `must be today (${today} in ${space.timeZone}) or later, got ${date}`);
     const wall = wallDay(date, space.timeZone);
     const begun = hoursBegun(wall, noticeUntil(space, now));
     const heldHours: HeldHours<TakenHours> = day?.document ?? NOTHING;

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { everyDocument } from '../../src/document-store/queries.ts';
+import { WEEKDAYS, weekdayOf } from '../../src/domain/calendar.ts';
 import { communityId } from '../../src/domain/ids.ts';
 import { subjectOfUser } from '../../src/domain/personal-text.ts';
 import { accepted } from '../accepted.ts';
@@ -151,7 +152,11 @@ test('errors are at their fields, and what was typed is kept', async () => {
   for (const field of ['from', 'until']) expect(refused.text).toContain(`id="${field}-error"`);
   expect(refused.text).toContain('value="Twice"');
   const past = await add('Closure', { from: inDays(-3) });
-  expect(past.text).toContain('id="from-error"');
+  expect(past.text).toMatch(/id="from-error".*?“First day” must be today \(/s);
+  const day = inDays(300);
+  const weekdays = WEEKDAYS.filter((each) => each !== weekdayOf(day));
+  const none = await add('Closure', { from: day, to: day, weekdays });
+  expect(none.text).toMatch(/id="weekdays-error".*?None of these weekdays lies between the two dates\./s);
 });
 
 test('a form that takes long is answered before it is done', async () => {

@@ -322,6 +322,15 @@ describe('the hours of a space', () => {
     for (const field of ['day1From', 'day2To', 'date0From', 'gapHours'])
       expect(errorOf(wrong, field), field).not.toBe('');
     expect(errorOf(wrong, 'day1From')).toBe('Tuesday: “From” must be before “To”.');
+    const dear = await harbour.send(wrong, path(), {
+      ...save,
+      day3Fee: '100,000,000.01',
+      date0From: '10',
+      date0Fee: '',
+    });
+    expect(errorOf(dear, 'day3Fee')).toBe(
+      'Thursday: “Own fee” must be 0 to 100,000,000.00, with at most two decimals.',
+    );
     const past = await harbour.send(wrong, path(), {
       ...save,
       day1From: '9',

@@ -15,8 +15,6 @@ const REVIEWED: ReadonlyMap<string, string> = new Map([
     'One set of characters, repeated, with nothing behind it that could fail.',
   ],
   [`new RegExp(\`(\\\\p{RGI_Emoji})|\${HIDDEN.source}\`, 'gv')`, 'The same set, or one emoji.'],
-  // src/console/parts/forms.ts
-  [`new RegExp(\`\\\\b\${name}\\\\b\`, 'g')`, 'The name of one of our fields, which repeats nothing.'],
 ]);
 
 /**

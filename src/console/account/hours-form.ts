@@ -39,6 +39,13 @@ const HINTS: Readonly<Record<Rule, { readonly hint: string; readonly limit: type
   cancelHours: { hint: 'Hours before the start until which a brand may cancel', limit: CANCEL_HOURS },
 };
 
+/** The inputs of the hours of a day, by the field that each fills: the end of its name, and its label. */
+export const HOURS_INPUTS = {
+  windowStart: { suffix: 'From', label: 'From' },
+  windowEnd: { suffix: 'To', label: 'To' },
+  eventFee: { suffix: 'Fee', label: 'Own fee' },
+} as const satisfies { readonly [F in keyof Required<DayHours>]: { readonly suffix: string; readonly label: string } };
+
 const BLANK: TypedDate = { date: '', from: '', to: '', fee: '' };
 /** Rows that “Add dates” adds. */
 const MORE_ROWS = 3;
@@ -218,19 +225,21 @@ ${hoursCells(name, of, row, fee, problems)}
 }
 
 /** @param of names the day, for screen readers */
-const hoursCells = (name: string, of: string, { from, to, fee }: TypedHours, usual: string, problems: Problems): Html =>
-  html`${cell(`${name}From`, 'From', of, from, problems, 'numeric')}${cell(`${name}To`, 'To', of, to, problems, 'numeric')}
-${cell(`${name}Fee`, 'Own fee', of, fee, problems, 'decimal', usual)}`;
+const hoursCells = (day: string, of: string, { from, to, fee }: TypedHours, usual: string, problems: Problems): Html =>
+  html`${cell(day, 'windowStart', of, from, problems, 'numeric')}${cell(day, 'windowEnd', of, to, problems, 'numeric')}
+${cell(day, 'eventFee', of, fee, problems, 'decimal', usual)}`;
 
 function cell(
-  name: string,
-  label: string,
+  day: string,
+  field: keyof typeof HOURS_INPUTS,
   of: string,
   value: string,
   problems: Problems,
   mode: 'numeric' | 'decimal',
   placeholder = '',
 ): Html {
+  const { suffix, label } = HOURS_INPUTS[field];
+  const name = `${day}${suffix}`;
   const problem = problems[name];
   const wrong = problem && html` aria-invalid="true" aria-describedby="${name}-error"`;
   return html`<div class="field"><label for="${name}"><span class="visually-hidden">${of}: </span>${label}</label>

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import { isPlainDate, localDate, WEEKDAYS } from '../../domain/calendar.ts';
-import { isRefusal, type Refusal } from '../../domain/decision.ts';
+import { eachOf, isRefusal, type Refusal, refuseFor, sentenceWith } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import type { DayHours } from '../../domain/events.ts';
 import { cents, type PlainDate, type SpaceId } from '../../domain/ids.ts';
@@ -32,6 +32,7 @@ import type { Form, Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
 import {
   type FormOptions,
+  HOURS_INPUTS,
   hoursFields,
   type ReadTerms,
   RULES,
@@ -275,30 +276,37 @@ const isWindowOf = ({ windowStart, windowEnd }: Space, day: DayHours): boolean =
 const removedSince = (seen: SeenTerms, read: ReadTerms, today: PlainDate): readonly PlainDate[] =>
   datesFrom(today, seen).flatMap(([date]) => (read.special.has(date) ? [] : [date]));
 
-/** Assigns the sentences of a refusal to the fields: `week Monday: …` to those of Monday, `special 2026-12-24: …` to those of the date. */
+/** The problems of a refusal: beside the weekday or the date that each is about, the others beside the rules. */
 function problemsOf(refusal: Refusal, typed: TypedTerms): Problems {
   const problems: Record<string, string> = {};
-  const others: string[] = [];
-  for (const sentence of refusal.each ?? [refusal.details]) {
-    const [, kind, which, rest = ''] = /^(week|special) ([\w-]+):? (.*)$/s.exec(sentence) ?? [];
-    const day = WEEKDAYS.map(String).indexOf(which ?? '');
-    const row = typed.dates.findIndex(({ date }) => date === which);
-    const field = kind === 'week' && day >= 0 ? `day${day}` : kind === 'special' && row >= 0 ? `date${row}` : undefined;
-    if (field === undefined) {
-      others.push(sentence);
-      continue;
-    }
-    const end = rest.startsWith('is ') ? '' : rest.startsWith('windowEnd') ? 'To' : 'From';
-    const of = day >= 0 ? WEEKDAYS[day] : shortDate(which ?? '');
-    problems[`${field}${end}`] ??= end === '' ? `${of} ${rest}` : `${of}: ${labelled(rest)}`;
+  const others: Refusal[] = [];
+  for (const each of eachOf(refusal)) {
+    const name = inputOf(each, typed);
+    if (name === undefined) others.push(each);
+    else problems[name] ??= sentenceOnDay(each);
   }
-  const [first] = others;
-  const further = first === undefined ? {} : problemOf({ ...refusal, details: first, each: others }, RULES);
-  return { ...problems, ...further };
+  const further = refuseFor(others);
+  return { ...problems, ...(further && problemOf(further, RULES)) };
 }
 
-const labelled = (text: string): string =>
-  text.replaceAll('windowStart', '“From”').replaceAll('windowEnd', '“To”').replaceAll('eventFee', '“Own fee”');
+/** The input of the hours of a day that a refusal is about, or of the date itself; undefined if it is about neither. */
+function inputOf({ day, field = '' }: Refusal, { dates }: TypedTerms): string | undefined {
+  const weekday = WEEKDAYS.map(String).indexOf(day ?? '');
+  const row = dates.findIndex(({ date }) => date === day);
+  const input = isHoursField(field) ? HOURS_INPUTS[field].suffix : '';
+  if (weekday >= 0) return `day${weekday}${input}`;
+  return row >= 0 ? `date${row}${input}` : undefined;
+}
+
+const isHoursField = (field: string): field is keyof typeof HOURS_INPUTS => Object.hasOwn(HOURS_INPUTS, field);
+
+function sentenceOnDay(refusal: Refusal): string {
+  const { day = '', field = '' } = refusal;
+  const name = isPlainDate(day) ? shortDate(day) : day;
+  if (!isHoursField(field)) return sentenceWith(refusal, () => name);
+  const nameOf = (one: string) => (isHoursField(one) ? `“${HOURS_INPUTS[one].label}”` : one);
+  return `${name}: ${sentenceWith(refusal, nameOf)}`;
+}
 
 const digestOf = (outside: readonly BookingDocument[]): string =>
   digest(outside.map(({ bookingId }) => bookingId).join());

@@ -4,7 +4,7 @@ import { EMAIL } from '../../domain/limits.ts';
 import { bareMoment, bareSecond, tryAgainIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, done, missing, notDone } from '../parts/answer.ts';
-import { actionButton, field, PASSWORD_HINT, passwordField, postForm, problemOf } from '../parts/forms.ts';
+import { actionButton, field, PASSWORD_HINT, passwordField, postForm } from '../parts/forms.ts';
 import type { PageDeps, Routes, UserSession } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
@@ -37,7 +37,7 @@ export function yourAccountPages(
     const wrong = await wrongPassword(visit, 'confirmWith');
     if (wrong !== undefined) return accountPage(visit, wrong);
     const refusal = await addressConfirmation.requestChange(user, form.text('email'), context);
-    return refusal === undefined ? done(PATH, MAIL_SENT) : accountPage(visit, { email: problemOf(refusal)[''] ?? '' });
+    return refusal === undefined ? done(PATH, MAIL_SENT) : accountPage(visit, { email: refusal.details });
   });
 
   routes.post(`${PATH}/address/confirm`, 'Viewer', async ({ user }) => {

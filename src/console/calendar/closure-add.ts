@@ -93,8 +93,7 @@ function addedAnswer(
 
 /** The problems of a refused command. What concerns no single field is about the form as a whole. */
 function problemsOf(refusal: Refusal): Problems {
-  const [first = ''] = refusal.details.split(' ', 1);
-  if (first === 'None') return { weekdays: 'None of these weekdays lies between the two dates.' };
+  if (refusal.reason === 'NoWeekdayInRange') return { weekdays: 'None of these weekdays lies between the two dates.' };
   return refusal.refused === 'ValidationError' ? problemOf(refusal, LABELS) : { '': refusal.details };
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Refusal } from '../../domain/decision.ts';
+import { eachOf, type Refusal, sentenceWith } from '../../domain/decision.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import { type Flags, MAX_TYPED_PASSWORD, PASSWORD } from '../../domain/limits.ts';
 import { escapeText, flag, type Html, html, type Interpolated, namedText, raw } from '../../html/html.ts';
@@ -11,8 +11,7 @@ import type { Visit } from './visit.ts';
 export const hasProblems = (problems: Problems): boolean => Object.keys(problems).length > 0;
 
 /**
- * Assigns the sentences of a refusal to the fields they are about. Each sentence starts with the name of a field ("windowEnd must
- * be …"), which is replaced with the label that people see.
+ * The sentences of a refusal by the field that is wrong, with the labels that people see in place of the names of fields.
  * @param labels labels by field name, in the order of the page
  * @param own for a field that the page shows differently, such as checkboxes for a mask: its name on the page, and the sentence
  */
@@ -23,20 +22,16 @@ export function problemOf(
 ): Problems {
   const problems: Record<string, string> = {};
   const order = Object.keys(labels);
-  const sentences = (refusal.each ?? [refusal.details]).map((text) => ({ text, field: text.split(' ', 1)[0] ?? '' }));
-  for (const { text, field } of sentences.sort((a, b) => order.indexOf(a.field) - order.indexOf(b.field))) {
+  const placeOf = ({ field = '' }: Refusal): number => order.indexOf(field);
+  const nameOf = (field: string): string => (labels[field] === undefined ? field : `“${labels[field]}”`);
+  for (const each of eachOf(refusal).toSorted((a, b) => placeOf(a) - placeOf(b))) {
+    const { field = '' } = each;
     const instead = own[field];
     if (instead !== undefined) problems[instead.field] = instead.text;
-    else problems[labels[field] === undefined ? '' : field] ??= withLabels(text, labels);
+    else problems[labels[field] === undefined ? '' : field] ??= sentenceWith(each, nameOf);
   }
   return problems;
 }
-
-const withLabels = (details: string, labels: Readonly<Record<string, string>>): string =>
-  Object.entries(labels).reduce(
-    (text, [name, label]) => text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), `“${label}”`),
-    details,
-  );
 
 type Attributes = Readonly<Record<string, string | number | undefined>>;
 
