@@ -81,7 +81,7 @@ const OF_ANOTHER = refuse(
   'This invitation is for another address. Sign in as the person who was invited.',
 );
 /** The refusal of a user who has not proved to read mail at the address. */
-export const NOT_CONFIRMED = refuse('ValidationError', 'Confirm your address first.');
+const NOT_CONFIRMED = refuse('ValidationError', 'Confirm your address first.', { reason: 'AddressNotConfirmed' });
 
 /**
  * Invites people by address to act for an account, in a role, within a week. The inviter never gets the link, or could invite the address of

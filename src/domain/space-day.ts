@@ -151,6 +151,7 @@ export type BookingContext = {
 export const KEY_REUSED = refuse(
   'BookingNotAllowed',
   'This Idempotency-Key was already used for a different booking request.',
+  { reason: 'KeyReused' },
 );
 
 /** The booking that was made with this request's idempotency key, if any. */

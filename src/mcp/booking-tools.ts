@@ -10,7 +10,6 @@ import { isRefusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId, type SpaceId } from '../domain/ids.ts';
 import { REASON } from '../domain/limits.ts';
-import { KEY_REUSED } from '../domain/space-day.ts';
 import { cursorIn, cursorText } from '../queries/booking-pages.ts';
 import { Cursor, cursorOf, Input, InputId, Limit, Next, Notice, notice, wrongCursor } from './lists.ts';
 import { SEE_SPACES } from './space-tools.ts';
@@ -88,7 +87,7 @@ export const requestBooking = ({ commands }: ToolDeps): Tool =>
       const command = { brandId: brandId(caller.account.id), details, idempotencyKey };
       const booking = await commands.bookings.request(command, { actor: actorOf(caller), correlationId, ...trace });
       if (!isRefusal(booking)) return toAssistantBooking(booking, caller.account.kind);
-      return booking.details === KEY_REUSED.details
+      return booking.reason === 'KeyReused'
         ? { ...booking, advice: 'Use a new idempotencyKey for a different request.' }
         : booking;
     },

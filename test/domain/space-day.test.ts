@@ -200,9 +200,9 @@ describe('requesting a booking', () => {
 
   test('an idempotency key is valid for one request of one brand', () => {
     const first = requested({ idempotencyKey: 'k' });
-    given(first)
-      .when(request({ idempotencyKey: 'k', startHour: 15 }))
-      .thenRefused('BookingNotAllowed', /Idempotency/);
+    const reused = given(first).when(request({ idempotencyKey: 'k', startHour: 15 }));
+    reused.thenRefused('BookingNotAllowed', /Idempotency/);
+    expect(reused.decision).toMatchObject({ reason: 'KeyReused' });
     given(first)
       .when(request({ idempotencyKey: 'k', message: 'x' }))
       .thenRefused('BookingNotAllowed');

@@ -1,4 +1,4 @@
-import { type Invitation, NOT_CONFIRMED } from '../../auth/invitations.ts';
+import type { Invitation } from '../../auth/invitations.ts';
 import { LINK_PATHS } from '../../auth/links.ts';
 import { belongsTo } from '../../auth/memberships.ts';
 import { accountInWords, accountKey, accountOfKey } from '../../domain/account.ts';
@@ -70,7 +70,7 @@ it</button>`,
   ): Promise<Answer> {
     const name = (await queries.accounts.name(invitation.account)) ?? accountInWords(invitation.account);
     if (refusal === undefined) return page(visit, invitation, name, acceptForm(visit, token));
-    if (refusal !== NOT_CONFIRMED) return OF_ANOTHER;
+    if (refusal.reason !== 'AddressNotConfirmed') return OF_ANOTHER;
     return page(visit, invitation, name, confirmFirst(visit, token));
   }
 }

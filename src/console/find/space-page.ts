@@ -10,7 +10,6 @@ import { keysOf } from '../../domain/keys-of.ts';
 import { MESSAGE } from '../../domain/limits.ts';
 import { priceOf } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
-import { KEY_REUSED } from '../../domain/space-day.ts';
 import { clock, dayAndMonth, duration, longDate, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
@@ -139,7 +138,7 @@ async function whyRefused(
   { spaceId, date, startHour }: BookingDetails,
   refusal: Refusal,
 ): Promise<Problems> {
-  if (refusal.details === KEY_REUSED.details) return { '': SENT_BEFORE };
+  if (refusal.reason === 'KeyReused') return { '': SENT_BEFORE };
   if (refusal.refused !== 'SlotUnavailable') return problemOf(refusal, DETAIL_LABELS);
   const { closed } = await startTimes(queries, { account, spaceId, date });
   const kind = closed(startHour);
