@@ -147,7 +147,7 @@ const foldersOf = (folder: string): string[] => {
 
 /** The lines of a folder that the plugins of biome refuse. */
 function refusedByBiome(folder: string): readonly string[] {
-  for (const file of ['biome.json', 'html.grit', 'imports.grit', 'skipped.grit', 'spread.grit'])
+  for (const file of ['biome.json', 'html.grit', 'imports.grit', 'sentences.grit', 'skipped.grit', 'spread.grit'])
     cpSync(join(root, file), join(overlay, file));
   const { status, stderr } = spawnSync(join(bin, 'biome'), ['lint', folder], { cwd: overlay, encoding: 'utf8' });
   expect(status).not.toBe(0);
@@ -260,6 +260,25 @@ test('a line of HTML that is longer than 140 characters is refused, wherever it 
   const short = `html\`\n${line(140)}\n\${list.map((one) => html\`\n${line(140)}\n\`)}\`;`;
   write('src/leases/lines.ts', [short, `html\`\n${line(141)}\`;`].join('\n'));
   expect(refusedByBiome('src/leases')).toEqual(['lines.ts:6']);
+});
+
+test('code that decides by a sentence for people is refused where it stands', () => {
+  const refused = [
+    `if (outcome.details === OTHER.details) again();`,
+    `if ('It has ended.' !== refusal.details) again();`,
+    `const [field] = refusal.details.split(' ', 1);`,
+    `const isOver = /^It has ended/.test(refusal.details);`,
+    `const [, day] = /^week (.+):/.exec(refusal.details) ?? [];`,
+    `const isFull = error.message.includes('no space left');`,
+    `if (error.message === 'busy') again();`,
+  ];
+  const allowed = [
+    `if (read.details === undefined) again();`,
+    `const text = refusal.details;`,
+    `if (refusal.reason === 'KeyReused') again();`,
+  ];
+  write('src/outbox/sentences.ts', [...refused, ...allowed].join('\n'));
+  expect(refusedByBiome('src/outbox')).toEqual(refused.map((_, index) => `sentences.ts:${index + 1}`));
 });
 
 test('every file that is started first exists', () => {
