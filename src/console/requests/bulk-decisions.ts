@@ -80,7 +80,7 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     verb: Verb,
     decide: (request: BookingDocument) => Promise<Refusal | object>,
   ): Promise<Answer> {
-    const each = { verb, decide, undecided: () => 'requested' };
+    const each = { verb, decide, undecided: () => 'requested' as const };
     const { flash, isWhole } = messageOf(await decideEach(queries, visit, selected, each), visit.account, verb);
     const ids = selected.map(({ bookingId }) => bookingId);
     const shown = list.shown.length > 0 || isWhole ? list.shown : ids;

@@ -7,7 +7,7 @@ import { isUnavailable } from '../../runtime/unavailable.ts';
 import { briefly } from '../parts/booking-views.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import type { Visit } from '../parts/visit.ts';
-import { lastStepOf, sentenceOf } from './what-happened.ts';
+import { lastStepOf, type StepVerb, sentenceOf } from './what-happened.ts';
 
 /** Bookings that a form decides at once: more than the rows of a page. */
 export const MAX_AT_ONCE = 100;
@@ -30,7 +30,7 @@ export const decideEach = (
   each: {
     readonly verb: BulkVerb;
     readonly decide: (request: BookingDocument) => Promise<Refusal | object>;
-    readonly undecided: (request: BookingDocument) => string;
+    readonly undecided: (request: BookingDocument) => StepVerb;
   },
 ): Promise<readonly BulkOutcome[]> =>
   Promise.all(

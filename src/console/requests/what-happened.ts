@@ -5,10 +5,12 @@ import type { Queries } from '../../queries/queries.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
 import type { Visit } from '../parts/visit.ts';
 
+/** What a step did. Pages show it as it is. */
+export type StepVerb = 'requested' | 'approved' | 'declined' | 'withdrawn' | 'cancelled' | 'completed' | 'expired';
+
 /** The last step of a booking, and its actor. */
 export type LastStep = {
-  /** `approved`, `declined`, `withdrawn`, `cancelled`, `completed`, `expired` or `requested`. */
-  readonly verb: string;
+  readonly verb: StepVerb;
   /** `by anna@example.org`, in plain text. Empty for `expired` and `completed`. */
   readonly by: string;
   /** In the space's time. */
@@ -31,14 +33,13 @@ export async function lastStepOf(
   };
 }
 
-/** What a step did, in the past tense. */
-export function verbOf({ event, from }: NamedStep): string {
+export function verbOf({ event, from }: NamedStep): StepVerb {
   if (event.type !== 'BookingCancelled') return VERBS[event.type];
-  if (from !== 'Pending') return 'cancelled';
-  return { Community: 'declined', Brand: 'withdrawn', System: 'expired' }[event.data.cancelledBy];
+  return from === 'Pending' ? VERBS_BY[event.data.cancelledBy] : 'cancelled';
 }
 
 const VERBS = { BookingRequested: 'requested', BookingApproved: 'approved', BookingCompleted: 'completed' } as const;
+const VERBS_BY = { Community: 'declined', Brand: 'withdrawn', System: 'expired' } as const;
 
 /** `It was approved by anna@example.org on 20 Nov 2026, 09:30 Berlin time.` */
 export function sentenceOf({ verb, by, at }: LastStep, adverb?: 'already'): string {
