@@ -63,6 +63,14 @@ export type MailerDeps = {
   readonly pauseAfter?: typeof pauseAfter | undefined;
 };
 
+/** What came of an attempt, which is to be recorded. */
+type Attempted = {
+  readonly attempt: MailAttempt;
+  readonly judged: Judged;
+  /** The mails that failed before it was known that the server refuses the service. */
+  readonly reopened: readonly string[];
+};
+
 export type Mailer = ReturnType<typeof createMailer>;
 
 /** Does something with each mail, the last one after all others. */
@@ -109,7 +117,7 @@ export function createMailer(deps: MailerDeps) {
     while (maySend()) {
       const first = ahead.take();
       if (first === undefined) break;
-      run(sending, first.due, () => attempt(first));
+      run(sending, sendOne(first));
     }
     if (!mayStart()) return;
     if (failures === 0) ahead.makeMore();
@@ -121,23 +129,34 @@ export function createMailer(deps: MailerDeps) {
     sending.size < (failures === 0 ? CONNECTIONS : 1) &&
     sending.size + recording.size < (failures === 0 ? UNRECORDED : 1);
 
-  /** Does something with a mail, which ends there unless it goes on. */
-  function run(among: Set<Promise<void>>, mail: Mail, act: () => Promise<'goes on' | undefined>): void {
-    const running = handle(mail, act).then(() => {
+  /** Counts work, which must not reject, among that in progress, and starts more once it is done. */
+  function run(among: Set<Promise<void>>, work: Promise<void>): void {
+    const running = work.then(() => {
       among.delete(running);
       next();
     });
     among.add(running);
   }
 
-  async function handle(mail: Mail, act: () => Promise<'goes on' | undefined>): Promise<void> {
+  /** Sends a mail. The next one need not wait until its outcome is stored. */
+  async function sendOne(made: Made): Promise<void> {
+    const { due } = made;
+    const attempted = await orLogged(due, () => attempt(made));
+    if (attempted === undefined) ahead.end(due);
+    else
+      run(
+        recording,
+        orLogged(due, () => recordAll(made, attempted)).finally(() => ahead.end(due)),
+      );
+  }
+
+  /** After an error the mail is still due, so the next poll finds it. */
+  async function orLogged<R>({ document: { mailId, kind } }: Mail, act: () => Promise<R>): Promise<R | undefined> {
     try {
-      if ((await act()) === undefined) ahead.end(mail);
+      return await act();
     } catch (error) {
-      const { mailId, kind } = mail.document;
-      // The mail is still due, so the next poll finds it.
       logger.error({ err: error, mailId, kind }, 'A mail could not be handled; retrying');
-      ahead.end(mail);
+      return undefined;
     }
   }
 
@@ -165,25 +184,23 @@ export function createMailer(deps: MailerDeps) {
     return void (await queue.end(mail, { state: 'Failed', reason: TOO_OLD }));
   }
 
-  async function attempt({ due, mails, named, message }: Made): Promise<'goes on' | undefined> {
+  /** @returns undefined if it was broken off: what the server did is unknown, so the next process repeats it */
+  async function attempt({ named, message }: Made): Promise<Attempted | undefined> {
     const at = toTimestamp(clock());
     const startedAt = performance.now();
     const result = await send(named, message);
     faultPoint('mail sent, not recorded');
-    // What the server did is unknown. The mail stays due, and the next process repeats it.
     if (breaking.signal.aborted && result.outcome !== 'accepted') return undefined;
     const { judged, reopened, ...rest } = judge(refusals, { ...named, to: message.to }, result, clock());
     refusals = rest.refusals;
     pauseOrResume(judged, startedAt);
-    const attempted = { at, ...defined({ code: result.code }), response: result.response };
-    // The next mail need not wait for it.
-    run(recording, due, async () => {
-      await together(() => record(mails, attempted, judged));
-      await Promise.all(reopened.map((mailId) => queue.reopen(mailId, pauseMs)));
-      await note(judged);
-      return undefined;
-    });
-    return 'goes on';
+    return { attempt: { at, ...defined({ code: result.code }), response: result.response }, judged, reopened };
+  }
+
+  async function recordAll({ mails }: Made, { attempt: tried, judged, reopened }: Attempted): Promise<void> {
+    await together(() => record(mails, tried, judged));
+    await Promise.all(reopened.map((mailId) => queue.reopen(mailId, pauseMs)));
+    await note(judged);
   }
 
   /**
