@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { isSafeForSmtp, normalisedEmail } from '../domain/email-address.ts';
 import { picked } from '../domain/picked.ts';
-import type { MailRecord, MailState } from '../mail/mail.ts';
+import { MAIL_CAUSES, type MailRecord, type MailState } from '../mail/mail.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { answer, onId, subcommand } from './subcommand.ts';
 
@@ -63,7 +63,7 @@ async function test({ mail }: OperatorCore, to: string): Promise<Answer | Refusa
   const details =
     outcome === 'refused'
       ? `The mail server refused the mail: ${response}`
-      : `The mail server takes no mail: ${result.cause} (${response})`;
+      : `The mail server takes no mail: ${MAIL_CAUSES[result.cause]} (${response})`;
   return { json, failure: { error: 'MailNotSent', details } };
 }
 

@@ -26,12 +26,12 @@ import type { Compose, NewMail } from './new-mail.ts';
 import type { pauseAfter, SendResult } from './outcome.ts';
 import type { MailSender } from './sender.ts';
 import { openServerState } from './server-state.ts';
-import { REFUSES_SOME } from './smtp-cause.ts';
+import { MAIL_CAUSES, type MailCause } from './smtp-cause.ts';
 import type { SmtpOptions } from './smtp-sender.ts';
 
 export type { MailRecord, MailState } from './mail-record.ts';
 export type { Compose, Message, NewMail } from './new-mail.ts';
-export { CAUSES } from './smtp-cause.ts';
+export { MAIL_CAUSES } from './smtp-cause.ts';
 
 export type MailDeps = {
   readonly events: OperatedEventStore;
@@ -248,8 +248,8 @@ export async function createMail(deps: MailDeps) {
     senders,
     /** Since when the mail server has taken no mail. Undefined if it takes mail, or nothing was sent yet. */
     awaySince: async (): Promise<Timestamp | undefined> => (await server.outage())?.since,
-    /** Why it does not take all mail, as one of `CAUSES`. Undefined if it does. */
-    awayBecause: async (): Promise<string | undefined> => (await server.outage())?.cause,
+    /** Why it does not take all mail. Undefined if it does. */
+    awayBecause: async (): Promise<MailCause | undefined> => (await server.outage())?.cause,
 
     /** What an operator should know: no process sends mail, or the server takes none. */
     async warning(): Promise<string | undefined> {
@@ -259,9 +259,8 @@ export async function createMail(deps: MailDeps) {
       if (parked > 0) return `events without mails: ${parked} parked; see venue parked list`;
       const outage = await server.outage();
       if (outage === undefined || Date.parse(outage.since) > clock() - OUTAGE_SHOWN_AFTER_MS) return undefined;
-      const because = outage.cause === undefined ? '' : `: ${outage.cause}`;
-      const does = outage.cause === REFUSES_SOME ? 'has not taken all mail' : 'has taken no mail';
-      return `the mail server ${does} since ${outage.since}${because}; the log has its answer`;
+      const does = outage.cause === 'RefusesSome' ? 'has not taken all mail' : 'has taken no mail';
+      return `the mail server ${does} since ${outage.since}: ${MAIL_CAUSES[outage.cause]}; the log has its answer`;
     },
 
     listFailedEvents: failedEvents.list,

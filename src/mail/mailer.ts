@@ -24,7 +24,7 @@ import { type Judged, outcomeOf, pauseAfter, type SendResult } from './outcome.t
 import { isRefusing, judge, NO_REFUSALS } from './refusals.ts';
 import type { MailSender } from './sender.ts';
 import type { ServerState } from './server-state.ts';
-import { REFUSES_SOME } from './smtp-cause.ts';
+import { MAIL_CAUSES, type MailCause } from './smtp-cause.ts';
 
 /** Mails sent at the same time. Servers often allow a few connections of one client. */
 export const CONNECTIONS = 4;
@@ -99,8 +99,8 @@ export function createMailer(deps: MailerDeps) {
   let pausedUntil = 0;
   /** How long the last of them pauses all mail. */
   let pauseMs = 0;
-  /** Why the server does not take all mail. */
-  let cause: string | undefined;
+  /** Why the server does not take all mail. `Unknown`: as another process has found. */
+  let cause: MailCause | 'Unknown' | undefined;
   let refusals = NO_REFUSALS;
   let polling: Promise<unknown> | undefined;
 
@@ -270,11 +270,11 @@ export function createMailer(deps: MailerDeps) {
   /** Notes for operators and other processes why the server does not take all mail. */
   async function note(judged: Judged): Promise<void> {
     const isAway = judged.outcome === 'unreachable' || judged.outcome === 'held';
-    const because = isAway ? judged.cause : isRefusing(refusals, clock()) ? REFUSES_SOME : undefined;
+    const because = isAway ? judged.cause : isRefusing(refusals, clock()) ? 'RefusesSome' : undefined;
     if (because !== undefined) {
       if (because !== cause) {
         const { response: problem, code } = judged;
-        logger.warn({ cause: because, problem, code }, 'The mail server does not take all mail; retrying');
+        logger.warn({ cause: MAIL_CAUSES[because], problem, code }, 'The mail server does not take all mail; retrying');
       }
       cause = because;
       return server.isDown(because);
@@ -294,7 +294,7 @@ export function createMailer(deps: MailerDeps) {
     async start(): Promise<void> {
       await queue.correctDue();
       // The next attempt shows why.
-      if ((await server.outage()) !== undefined) [failures, cause] = [1, ''];
+      if ((await server.outage()) !== undefined) [failures, cause] = [1, 'Unknown'];
       next();
       polling = inRounds(pollIntervalMs, stopping.signal, poll);
     },

@@ -1,19 +1,20 @@
 import { delayBeforeNext } from '../webhooks/schedule.ts';
+import type { MailCause } from './smtp-cause.ts';
 
 /** What came of handing a mail to the server. `response` has no addresses. */
 export type SendResult = { readonly code?: number; readonly response: string } & (
   | { readonly outcome: 'accepted' }
   /** About this mail: its recipient or its content. `isFinal`: the server would refuse it again. */
   | { readonly outcome: 'refused'; readonly isFinal: boolean }
-  /** About every mail: the server cannot be reached, or does not let this service send. `cause`: why, without words of the server. */
-  | { readonly outcome: 'unreachable'; readonly cause: string }
+  /** About every mail: the server cannot be reached, or does not let this service send. */
+  | { readonly outcome: 'unreachable'; readonly cause: MailCause }
 );
 
 /** The same, once it is known whether the server refused one mail or the service (`refusals.ts`). */
 export type Judged =
   | SendResult
   /** The server answered one mail, and refuses the service. */
-  | { readonly outcome: 'held'; readonly cause: string; readonly response: string; readonly code?: number };
+  | { readonly outcome: 'held'; readonly cause: MailCause; readonly response: string; readonly code?: number };
 
 /** The effect of an attempt on its mail. */
 export type Outcome =

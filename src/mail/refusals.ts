@@ -1,6 +1,5 @@
 import type { MailAttempt } from './mail-record.ts';
 import type { Judged, SendResult } from './outcome.ts';
-import { REFUSES_SERVICE } from './smtp-cause.ts';
 
 /** One mail that the server refused for good, until the server accepts another at the same domain. */
 type Refused = {
@@ -88,7 +87,7 @@ export function judge(
     refusals,
     judged: isTakingOthers(refusedAt)
       ? { ...result, isFinal: false }
-      : { outcome: 'held', cause: REFUSES_SERVICE, response, code },
+      : { outcome: 'held', cause: 'RefusesService', response, code },
     reopened,
   };
 }

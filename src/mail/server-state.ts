@@ -2,12 +2,12 @@ import type { Collection, DocumentStore } from '../document-store/document-store
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { MAIL_CAUSES, type MailCause } from './smtp-cause.ts';
 
 /** That the mail server takes no mail at all, as the last attempts have shown. */
 export type MailOutage = {
   readonly since: Timestamp;
-  /** For pages that everyone can read. Absent in what an earlier release stored. */
-  readonly cause?: string;
+  readonly cause: MailCause;
 };
 
 const stateCollection: Collection<MailOutage> = {
@@ -30,9 +30,13 @@ export async function openServerState({
   const collection = await documents.open(stateCollection);
   return {
     /** Undefined if it takes mail, or nothing was sent yet. */
-    outage: async (): Promise<MailOutage | undefined> => (await collection.get(KEY))?.document,
+    async outage(): Promise<MailOutage | undefined> {
+      const stored = (await collection.get(KEY))?.document;
+      // Earlier versions stored a sentence. The next attempt replaces it.
+      return stored !== undefined && Object.hasOwn(MAIL_CAUSES, stored.cause) ? stored : undefined;
+    },
 
-    async isDown(cause: string): Promise<void> {
+    async isDown(cause: MailCause): Promise<void> {
       const since = toTimestamp(clock());
       await collection.update(KEY, (before) => (before?.cause === cause ? undefined : { since, ...before, cause }));
     },

@@ -12,40 +12,47 @@ export type SmtpFailure = {
   readonly message?: unknown;
 };
 
-const NOT_TRUSTED = 'its certificate is not trusted';
-const NO_TLS_ON_PORT = 'it speaks no TLS from the start on this port: smtp:// uses STARTTLS';
-const NO_ANSWER = 'it does not answer';
-const NOT_REACHED = 'it cannot be reached';
-export const REFUSES_SERVICE = 'it refuses this service';
-export const REFUSES_SOME = 'it refuses this service for some recipients';
+/**
+ * Why the server takes no mail, in words of this service: everyone can read them in `/readyz`, so they quote no server. The keys are stored;
+ * the guide of operators has a line for each.
+ */
+export const MAIL_CAUSES = {
+  NotTrusted: 'its certificate is not trusted',
+  Expired: 'its certificate has expired',
+  NotYetValid: 'its certificate is not valid yet, or the clock of this machine is wrong',
+  OtherName: 'its certificate is for another name',
+  NoTlsOnPort: 'it speaks no TLS from the start on this port: smtp:// uses STARTTLS',
+  NoStartTls: 'it offers no TLS (STARTTLS), which SMTP_URL requires',
+  SignInRefused: 'it refuses the user or the password',
+  UnknownHost: 'its host name cannot be found',
+  NoAnswer: 'it does not answer',
+  NotReached: 'it cannot be reached',
+  RefusesService: 'it refuses this service',
+  RefusesSome: 'it refuses this service for some recipients',
+} as const;
+export type MailCause = keyof typeof MAIL_CAUSES;
 
 /** By the code of nodemailer, Node or OpenSSL. */
-const BY_CODE: Readonly<Record<string, string>> = {
-  DEPTH_ZERO_SELF_SIGNED_CERT: NOT_TRUSTED,
-  SELF_SIGNED_CERT_IN_CHAIN: NOT_TRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT: NOT_TRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: NOT_TRUSTED,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: NOT_TRUSTED,
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet, or the clock of this machine is wrong',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS_ON_PORT,
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS_ON_PORT,
-  ETLS: 'it offers no TLS (STARTTLS), which SMTP_URL requires',
-  EAUTH: 'it refuses the user or the password',
-  EDNS: 'its host name cannot be found',
-  ETIMEDOUT: NO_ANSWER,
+const BY_CODE: Readonly<Record<string, MailCause>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'NotTrusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'NotTrusted',
+  UNABLE_TO_GET_ISSUER_CERT: 'NotTrusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'NotTrusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'NotTrusted',
+  CERT_HAS_EXPIRED: 'Expired',
+  CERT_NOT_YET_VALID: 'NotYetValid',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'OtherName',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'NoTlsOnPort',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'NoTlsOnPort',
+  ETLS: 'NoStartTls',
+  EAUTH: 'SignInRefused',
+  EDNS: 'UnknownHost',
+  ETIMEDOUT: 'NoAnswer',
   // Broken off by this service, which has waited long enough.
-  EABORT: NO_ANSWER,
+  EABORT: 'NoAnswer',
 };
 
-/** Every cause, for the guide of operators. */
-export const CAUSES: readonly string[] = [
-  ...new Set([...Object.values(BY_CODE), NOT_REACHED, REFUSES_SERVICE, REFUSES_SOME]),
-];
-
-/** Why the server takes no mail, in words of this service: everyone can read them in `/readyz`, so they quote no server. */
-export function causeOf({ code, originalCode, responseCode }: SmtpFailure): string {
+export function causeOf({ code, originalCode, responseCode }: SmtpFailure): MailCause {
   const known = BY_CODE[String(originalCode)] ?? BY_CODE[String(code)];
-  return known ?? (responseCode === undefined ? NOT_REACHED : REFUSES_SERVICE);
+  return known ?? (responseCode === undefined ? 'NotReached' : 'RefusesService');
 }

@@ -1,5 +1,5 @@
 import type { CheckReadiness } from '../api/health.ts';
-import { CAUSES } from '../mail/mail.ts';
+import { MAIL_CAUSES } from '../mail/mail.ts';
 import type { ReadModelsStatus } from '../read-models/status.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { within } from '../runtime/within.ts';
@@ -107,7 +107,7 @@ export function createReadings(deps: {
       label: 'cause',
       read: ofStore(async () => {
         const because = await facts.mailServerAwayBecause();
-        return new Map(CAUSES.map((cause) => [cause, Number(cause === because)]));
+        return new Map(Object.entries(MAIL_CAUSES).map(([cause, words]) => [words, Number(cause === because)]));
       }),
     },
     gauge(

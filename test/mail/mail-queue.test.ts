@@ -136,13 +136,18 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
       openServerState({ documents: await database.open(), clock }),
     ]);
     expect(await other.outage()).toBeUndefined();
-    await one.isDown('it cannot be reached');
+    await one.isDown('NotReached');
     const since = toTimestamp(now);
-    expect(await other.outage()).toEqual({ since, cause: 'it cannot be reached' });
+    expect(await other.outage()).toEqual({ since, cause: 'NotReached' });
     now += HOUR_MS;
-    await one.isDown('it does not answer');
-    expect(await other.outage()).toEqual({ since, cause: 'it does not answer' });
+    await one.isDown('NoAnswer');
+    expect(await other.outage()).toEqual({ since, cause: 'NoAnswer' });
     await one.isUp();
+    expect(await other.outage()).toBeUndefined();
+    const stored = await store.open<{ since: string; cause: string }>({
+      ...{ name: 'mailServer', kind: 'readModel', indexes: [] },
+    });
+    await stored.update('outage', () => ({ since, cause: 'it does not answer' }));
     expect(await other.outage()).toBeUndefined();
   });
 

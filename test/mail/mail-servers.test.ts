@@ -48,7 +48,7 @@ async function expectNoLoss(server: { readonly url: string; change(settings: obj
   });
   // Without an enhanced status code, a refusal is known to be about the service once several mails have had it.
   expect((await mail.list('Pending', 10)).filter(({ tries }) => tries > 1)).toEqual([]);
-  expect(await mail.awayBecause()).toBe('it refuses this service');
+  expect(await mail.awayBecause()).toBe('RefusesService');
   expect(await mail.list('Failed', 10)).toEqual([]);
   venue.advance(10 * 60_000);
   expect(await mail.warning()).toMatch(/^the mail server has taken no mail since .+: it refuses this service;/);
@@ -99,7 +99,7 @@ describe.skipIf(lacks(POSTFIX))('Postfix', () => {
       expect((await mail.list('Pending', 10)).filter(({ attempts }) => attempts.length > 0)).toHaveLength(5),
     );
     expect(await mail.list('Failed', 10)).toEqual([]);
-    await eventually(async () => expect(await mail.awayBecause()).toBe('it refuses this service for some recipients'));
+    await eventually(async () => expect(await mail.awayBecause()).toBe('RefusesSome'));
 
     await postfix.change({});
     await eventually(async () => {

@@ -329,7 +329,7 @@ test('while the server refuses the service at RCPT, every mail waits without a t
   expect(new Set(outcomes)).toEqual(new Set(['held']));
   venue.advance(10 * 60_000);
   expect(await mail.warning()).toContain(': it refuses this service;');
-  expect(await mail.awayBecause()).toBe('it refuses this service');
+  expect(await mail.awayBecause()).toBe('RefusesService');
   smtp.onRecipient = async () => undefined;
   await inState(mail, 'Sent', 20);
   expect(await mail.warning()).toBeUndefined();

@@ -7,7 +7,7 @@ const NOW = Date.parse('2029-03-01T12:00:00Z');
 const DAY_MS = 24 * 3_600_000;
 const notAfter = toTimestamp(NOW + DAY_MS);
 const temporary: SendResult = { outcome: 'refused', isFinal: false, code: 450, response: '450 Later' };
-const away: SendResult = { outcome: 'unreachable', cause: 'it cannot be reached', response: 'Connection refused' };
+const away: SendResult = { outcome: 'unreachable', cause: 'NotReached', response: 'Connection refused' };
 
 test('a mail that is accepted is sent, and one that is refused for good is not tried again', () => {
   const moment = { now: NOW, random: 0.5, pause: 5_000 };
@@ -41,7 +41,7 @@ test('any other mail is tried on the schedule of deliveries, for a day and not l
 });
 
 test('a mail that is held waits as long as all mail, and uses up no try', () => {
-  const held = { outcome: 'held', cause: 'it refuses this service', response: '554 5.7.1 No' } as const;
+  const held = { outcome: 'held', cause: 'RefusesService', response: '554 5.7.1 No' } as const;
   for (const tries of [0, 3, 20])
     expect(outcomeOf({ tries, notAfter }, held, { now: NOW, random: 0.5, pause: 30_000 })).toEqual({
       state: 'Pending',

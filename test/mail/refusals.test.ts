@@ -59,12 +59,12 @@ test.each([CLIENT, RELAYING, SENDER, AFTER_DATA])('a mail waits while the server
 
 test('mail waits while the server refuses the service at its greeting or the sender, unless it takes other mail meanwhile', () => {
   const venue = mails();
-  const away: SendResult = { outcome: 'unreachable', cause: 'it refuses this service', code: 554, response: '554 No' };
+  const away: SendResult = { outcome: 'unreachable', cause: 'RefusesService', code: 554, response: '554 No' };
   for (let i = 0; i < 3; i += 1) expect(venue.send('ada@one.example', away).judged.outcome).toBe('held');
   venue.send('bob@one.example', ACCEPTED);
   // Perhaps this mail makes it break off.
   expect(venue.send('ada@one.example', away).judged).toEqual(away);
-  const broken: SendResult = { outcome: 'unreachable', cause: 'it cannot be reached', response: 'Reset' };
+  const broken: SendResult = { outcome: 'unreachable', cause: 'NotReached', response: 'Reset' };
   expect(venue.send('cy@one.example', broken).judged).toEqual(broken);
 });
 
