@@ -8,12 +8,12 @@ import type { Users } from './users.ts';
 export type FindFeed = (secret: string) => Promise<IssuedFeed | undefined>;
 
 /**
- * A feed ends within 2 s of being revoked, and with the next request once its user has left the account, in every process
- * (docs/decisions/credentials.md).
+ * A feed ends within 2 s of being revoked, and is found only while its user belongs to the account, in every process
+ * (docs/decisions/credentials.md). A request ends none: that takes an event.
  */
 export const createFeedSearch =
   (deps: {
-    readonly credentials: Pick<Credentials, 'issuedFeed' | 'isEnded' | 'end'>;
+    readonly credentials: Pick<Credentials, 'issuedFeed' | 'isEnded'>;
     readonly users: Pick<Users, 'get'>;
   }): FindFeed =>
   async (secret) => {
@@ -21,8 +21,5 @@ export const createFeedSearch =
     const feed = await deps.credentials.issuedFeed(feedSecretFormat.hash(secret));
     if (feed === undefined || (await deps.credentials.isEnded(feed.feedId))) return undefined;
     const user = await deps.users.get(feed.userId);
-    if (user !== undefined && belongsTo(user, feed.account)) return feed;
-    // For good: an earlier release may have removed the user, who may come back.
-    await deps.credentials.end(feed.feedId, 'CalendarFeedEnded');
-    return undefined;
+    return user !== undefined && belongsTo(user, feed.account) ? feed : undefined;
   };
