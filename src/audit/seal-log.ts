@@ -11,7 +11,7 @@ import type { SignerKey } from './signed-note.ts';
 import { continueTree, type GrowingTree, MissingHashes, nodesOf, TILE_WIDTH, type Tile } from './tree-tiles.ts';
 
 /** Tiles per write, which bounds memory on a long log. */
-const KEEP_AT_ONCE = 64;
+const TILES_PER_WRITE = 64;
 /** Yields to other work of the thread, such as projections, after this many events: about 2 ms. */
 const TURN = 64;
 /** Events per progress report. */
@@ -66,7 +66,7 @@ export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
     for (const tile of tree.add(leafHash(portableEvent(event)))) full.push(tile);
     if (tree.size() % PROGRESS_EVERY === 0) onProgress?.({ done: tree.size() });
     if (tree.size() % TURN === 0) await nextTurn();
-    if (full.length < KEEP_AT_ONCE) continue;
+    if (full.length < TILES_PER_WRITE) continue;
     await keep(full);
     full = [];
   }

@@ -13,10 +13,10 @@ const derive = promisify(argon2);
  * Hashes at once. Each occupies a processor and one of the four threads that also compress answers: with more, pages would wait for them, and no
  * more hashes would be made.
  */
-const AT_ONCE = 2;
+const HASHES_AT_ONCE = 2;
 /** Shorter than a request may take. */
 const BEGUN_WITHIN_MS = 8_000;
-const queue = createFairQueue({ atOnce: AT_ONCE, withinMs: BEGUN_WITHIN_MS });
+const queue = createFairQueue({ atOnce: HASHES_AT_ONCE, withinMs: BEGUN_WITHIN_MS });
 
 /**
  * Hashes a password with argon2id, off the main thread.

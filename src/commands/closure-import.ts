@@ -21,7 +21,7 @@ import type { CommandContext } from './command-handler.ts';
 const COLUMNS = ['date', 'start', 'end', 'space', 'title'] as const;
 const REQUIRED: readonly string[] = COLUMNS.filter((name) => name !== 'title');
 /** Own events that are checked or added at once. */
-const AT_ONCE = 16;
+const EVENTS_AT_ONCE = 16;
 /** Characters that are parsed at once: about half a millisecond. */
 const SLICE = 4_096;
 
@@ -92,7 +92,7 @@ export function createClosureImport({
     const done = { added: 0, addedBefore: 0 };
     const turn = yieldEvery(2);
     let handled = 0;
-    for await (const page of inPages(planned, AT_ONCE)) {
+    for await (const page of inPages(planned, EVENTS_AT_ONCE)) {
       // Days that are in memory are checked without a pause.
       await turn();
       await Promise.all(

@@ -54,7 +54,7 @@ export type PageRoute = {
 };
 
 /** Concurrent pages per account, and as many files in each direction. Further ones wait, so that one account cannot slow down the others. */
-const AT_ONCE = 2;
+const PAGES_AT_ONCE = 2;
 
 const FORM_RESTORED: Flash = { kind: 'notice', text: "Your changes weren't saved. Review and save again." };
 
@@ -64,9 +64,9 @@ const isRefresh = ({ headers }: FastifyRequest): boolean => headers['x-live-refr
 /** Answers requests for pages: session, visit, handler, page. */
 export function createPageHandler(deps: PageHandlerDeps) {
   const { signedIn, sessions, cookies, submitOnce, limits, feed, renderer, clock, publicUrl, settings } = deps;
-  const uploads = createTurns(AT_ONCE);
-  const turns = createTurns(AT_ONCE);
-  const downloads = createTurns(AT_ONCE);
+  const uploads = createTurns(PAGES_AT_ONCE);
+  const turns = createTurns(PAGES_AT_ONCE);
+  const downloads = createTurns(PAGES_AT_ONCE);
 
   /** Checks a request before its body is read: the session, the role, and the limits of the account. Answers one that is refused. */
   async function admit(request: FastifyRequest, reply: FastifyReply, route: PageRoute): Promise<void> {

@@ -33,13 +33,13 @@ export type SpaceDate = { readonly spaceId: SpaceId; readonly date: PlainDate };
 
 type Dates = Pick<Closure, 'from' | 'to' | 'weekdays'>;
 
-/** The days of all spaces that a closure concerns, by date. */
+/** The days of all spaces that a closure covers, by date. */
 export function spaceDatesOf(closure: Dates & Pick<Closure, 'spaceIds'>): SpaceDate[] {
   return datesOf(closure).flatMap((date) => closure.spaceIds.map((spaceId) => ({ spaceId, date })));
 }
 
-/** Whether a closure concerns a space on a date. */
-export const concerns = (closure: Dates & Pick<Closure, 'spaceIds'>, { spaceId, date }: SpaceDate): boolean =>
+/** Whether a closure covers a space on a date. */
+export const covers = (closure: Dates & Pick<Closure, 'spaceIds'>, { spaceId, date }: SpaceDate): boolean =>
   closure.from <= date && date <= closure.to && isOnWeekday(closure, date) && closure.spaceIds.includes(spaceId);
 
 /** The dates of a closure, in order. */
@@ -91,7 +91,8 @@ export function addClosure(before: Closure | undefined, command: AddClosure, tod
   if (days > MAX_SPACE_DAYS)
     return refuse(
       'ValidationError',
-      `This would be ${days.toLocaleString('en')} days (${dates.length} dates, ${command.spaceIds.length} spaces). At most ${MAX_SPACE_DAYS.toLocaleString('en')} can be closed at once.`,
+      `This would be ${days.toLocaleString('en')} days (${dates.length} dates, ${command.spaceIds.length} spaces). ` +
+        `At most ${MAX_SPACE_DAYS.toLocaleString('en')} can be closed at once.`,
     );
   const all = weekdays === undefined || WEEKDAYS.every((day) => weekdays.includes(day));
   const { closureId, communityId, kind, spaceIds, importKey } = command;

@@ -18,7 +18,7 @@ const MAX_BODY = 64 * 1024;
 /** Concurrent requests per account. Those that wait have not been read. */
 const REQUESTS_AT_ONCE = 32;
 /** Concurrent messages per account. Further ones wait, those of one batch one after another. */
-const AT_ONCE = 4;
+const MESSAGES_AT_ONCE = 4;
 /** Parts of the SDK, each after those that it imports. All at once would hold the thread for 120 ms. */
 const PARTS: readonly (() => Promise<unknown>)[] = [
   () => import('zod/v4/core'),
@@ -61,7 +61,7 @@ export function mcpRoutes(deps: {
   }
 
   const requests = createTurns(REQUESTS_AT_ONCE);
-  const turns = createTurns(AT_ONCE);
+  const turns = createTurns(MESSAGES_AT_ONCE);
 
   return async (app) => {
     // Refuses DNS rebinding before anything else: a page that makes a browser call us under another host name.

@@ -3,7 +3,7 @@ import type { ReadableClosure } from '../../projections/closures.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { wallDay } from '../domain/calendar.ts';
-import { type Closure, concerns } from '../domain/closure.ts';
+import { type Closure, covers } from '../domain/closure.ts';
 import { isOpenDay, termsOn } from '../domain/day-terms.ts';
 import { defined } from '../domain/defined.ts';
 import { bookedTime, closedTime, overlaps, widened } from '../domain/held-times.ts';
@@ -109,7 +109,7 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
     let count = 0;
     for await (const { document } of documents.find(heldBetween(closure.communityId, closure.from, closure.to))) {
       const { spaceId, date, timeZone } = document;
-      if (!concerns(closure, document) || !isWanted(leftOut.has(`${spaceId} ${date}`), date)) continue;
+      if (!covers(closure, document) || !isWanted(leftOut.has(`${spaceId} ${date}`), date)) continue;
       const day = wallDay(date, timeZone);
       if (!overlaps(bookedTime(day, document), widened(closedTime(day, closure), gapOf(spaceId)))) continue;
       count += 1;
@@ -149,7 +149,7 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
           isOpenDay(
             termsOn(space, date),
             date,
-            own.filter((closure) => concerns(closure, { spaceId, date })),
+            own.filter((closure) => covers(closure, { spaceId, date })),
           ),
         );
         const booked = open.filter(([, counts]) => (counts.get(spaceId)?.booked ?? 0) > 0);
@@ -172,7 +172,7 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
         const ofShown = closure.spaceIds.filter((spaceId) => shown.includes(spaceId));
         for (const date of dates) {
           const spaceIds = ofShown.filter(
-            (spaceId) => concerns(closure, { spaceId, date }) && !leftOut.has(`${spaceId} ${date}`),
+            (spaceId) => covers(closure, { spaceId, date }) && !leftOut.has(`${spaceId} ${date}`),
           );
           if (spaceIds.length > 0) byDate.getOrInsertComputed(date, () => []).push({ closure, spaceIds });
         }

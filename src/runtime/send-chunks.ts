@@ -9,8 +9,8 @@ export const CHUNK = 32 * 1024;
  * Streamed answers at once, of all accounts, each with its rows in memory and some with the state of a compression. Further ones wait, and those
  * that are not read are then closed sooner.
  */
-const AT_ONCE = 64;
-const turns = createTurns(AT_ONCE);
+const STREAMS_AT_ONCE = 64;
+const turns = createTurns(STREAMS_AT_ONCE);
 const ALL = '';
 
 export const areStreamsWaiting = (): boolean => turns.areWaiting(ALL);

@@ -43,7 +43,7 @@ export type DeliveryDocument = {
   /** The personal texts of the body, sealed. In the body itself they read as erased. */
   readonly sealed?: SealedTexts;
   readonly state: DeliveryState;
-  /** Pending: when the next try is due, {@link AT_ONCE} if a user requested it. Otherwise: when it ended. */
+  /** Pending: when the next try is due, {@link DUE_NOW} if a user requested it. Otherwise: when it ended. */
   readonly due: Timestamp;
   /** Pending: the delay between its last try and `due`, in milliseconds. */
   readonly delayMs?: number;
@@ -64,7 +64,7 @@ export type DeliveryDocument = {
 export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId' | 'position'> & Notice;
 
 /** Due time of a delivery that a user requested: before all others, regardless of its receiver's health. */
-export const AT_ONCE = toTimestamp(0);
+export const DUE_NOW = toTimestamp(0);
 
 const DAY_MS = 24 * 3_600_000;
 /** How long deliveries are kept after they have ended (docs/guides/webhooks.md#retries). */

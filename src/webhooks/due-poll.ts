@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { untilNext } from '../runtime/rounds.ts';
 import { mayTryAt } from './breaker.ts';
 import type { LoadedBreakers } from './breakers.ts';
-import { AT_ONCE, isDueTrusted } from './delivery.ts';
+import { DUE_NOW, isDueTrusted } from './delivery.ts';
 import type { DeliveryQueue } from './queue.ts';
 
 /** How often to look for retries and for deliveries that other processes have added. */
@@ -33,7 +33,7 @@ export function createDuePoll(deps: {
       const { webhookId, due } = delivery;
       // A wrong clock, here or in the process that stored it, made it due too far ahead.
       const isCorrected = !isDueTrusted(delivery, clock()) && (await queue.correctDue(webhookId));
-      const isRequested = due === AT_ONCE;
+      const isRequested = due === DUE_NOW;
       const dueAt = isCorrected ? 0 : Date.parse(due);
       const now = clock();
       const at = isRequested ? 0 : Math.max(dueAt, mayTryAt(breakers.state(webhookId), now));

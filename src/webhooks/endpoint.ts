@@ -7,7 +7,7 @@ import { newParentId, traceparentOf } from '../runtime/trace.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { afterAttempt, type Breaker, CLOSED, DISABLE_AFTER_PROBES, isLongDead, mayTry } from './breaker.ts';
 import type { LoadedBreakers } from './breakers.ts';
-import { AT_ONCE, type Attempt, type DeliveryDocument, traceOf } from './delivery.ts';
+import { type Attempt, type DeliveryDocument, DUE_NOW, traceOf } from './delivery.ts';
 import { DueDeliveries } from './due-deliveries.ts';
 import type { Permits } from './permits.ts';
 import type { DeliveryQueue } from './queue.ts';
@@ -135,7 +135,7 @@ export class Endpoint {
   /** While the breaker is open, only a probe may be sent, or a sequence with a delivery that a user requested. */
   #nextDelivery(): Delivery | undefined {
     if (this.#mayTry()) return this.#due.next();
-    return this.#due.next((queue) => queue.some(({ document }) => document.due === AT_ONCE));
+    return this.#due.next((queue) => queue.some(({ document }) => document.due === DUE_NOW));
   }
 
   /** Nothing may be sent. What waits for the breaker is read again then. */

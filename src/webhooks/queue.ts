@@ -4,11 +4,11 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import {
-  AT_ONCE,
   type Attempt,
   afterAttempts,
   CLOCK_SLACK_MS,
   type DeliveryDocument,
+  DUE_NOW,
   deliveryCollection,
   ended,
   isDueTrusted,
@@ -161,7 +161,7 @@ export class DeliveryQueue {
 
   /** Makes a delivery due before all others, with a full schedule ahead of it, from any state. */
   resend(deliveryId: string): Promise<DeliveryDocument | undefined> {
-    return this.#change(deliveryId, (delivery) => restarted(delivery, AT_ONCE, this.#clock()));
+    return this.#change(deliveryId, (delivery) => restarted(delivery, DUE_NOW, this.#clock()));
   }
 
   /** Makes a delivery due again if it has failed or was cancelled. @returns whether it was */

@@ -152,7 +152,7 @@ export const wasDue = (
   subscribes(webhook, earlier) && (webhook.activeSince < earlier.position || webhook.activeSince > event.position);
 
 /** Whether an event belongs to a registration's account, has a kind that it subscribed to, and happened after its creation. */
-export function concerns(webhook: WebhookDocument, event: Recorded<DeliverableEvent>): boolean {
+export function isMeantFor(event: Recorded<DeliverableEvent>, webhook: WebhookDocument): boolean {
   const { communityId, brandId } = event.data;
   const { kind, id } = webhook.owner;
   return subscribes(webhook, event) && id === (kind === 'Community' ? communityId : brandId);

@@ -35,7 +35,7 @@ import type { Sender } from './send/sender.ts';
 
 export type { Breaker } from './breaker.ts';
 export type { Attempt, DeliveryDocument } from './delivery.ts';
-export { AT_ONCE, RETENTION_MS } from './delivery.ts';
+export { DUE_NOW, RETENTION_MS } from './delivery.ts';
 export type { RequestHeaders } from './inspect/request-headers.ts';
 export type { BookingReference, DeliveryCursor } from './inspect/search.ts';
 

@@ -3,7 +3,7 @@ import type { Core } from '../../src/core.ts';
 import { type Account, accountKey } from '../../src/domain/account.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { webhookId as toWebhookId } from '../../src/domain/ids.ts';
-import { AT_ONCE, type DeliveryDocument, deliveryCollection, newDelivery } from '../../src/webhooks/delivery.ts';
+import { type DeliveryDocument, DUE_NOW, deliveryCollection, newDelivery } from '../../src/webhooks/delivery.ts';
 import { accepted } from '../accepted.ts';
 import { approved, cancelled, requested, reviewed } from '../webhooks/deliverable-events.ts';
 
@@ -70,7 +70,7 @@ function outcomeOf(
         delayMs: 14 * 24 * 60 * MINUTE_MS,
       };
     case 47:
-      return { attempts: failures, due: number > 40 ? AT_ONCE : createdAt };
+      return { attempts: failures, due: number > 40 ? DUE_NOW : createdAt };
     default:
       return { state: 'Delivered', tries: 1, attempts: [attempt(0, 200, '{"ok":true}')] };
   }

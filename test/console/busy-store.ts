@@ -61,7 +61,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const CONTEXT = { actor: { kind: 'operator', id: 'busy' }, correlationId: 'busy' } as const;
 /** Commands sent concurrently, so that they share commits. */
-const AT_ONCE = 100;
+const COMMANDS_AT_ONCE = 100;
 
 type Place = {
   readonly community: Account & { readonly kind: 'Community' };
@@ -203,7 +203,7 @@ function plan(places: readonly Place[], count: number): readonly Wanted[] {
 /** Runs a function for each item, a hundred at a time. */
 async function inTurn<T, R>(list: readonly T[], work: (one: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
-  for (let from = 0; from < list.length; from += AT_ONCE)
-    results.push(...(await Promise.all(list.slice(from, from + AT_ONCE).map(work))));
+  for (let from = 0; from < list.length; from += COMMANDS_AT_ONCE)
+    results.push(...(await Promise.all(list.slice(from, from + COMMANDS_AT_ONCE).map(work))));
   return results;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type AvailabilityDocument, availability } from '../../projections/availability.ts';
-import { stretchesOf } from '../../src/console/calendar/plan-stretches.ts';
+import { periodsOf } from '../../src/console/calendar/plan-periods.ts';
 import { endOf, startOf } from '../../src/domain/booking-moments.ts';
 import { closeTime, reopenTime } from '../../src/domain/closed-time.ts';
 import { isOpenDay, isWithinHours } from '../../src/domain/day-terms.ts';
@@ -203,18 +203,14 @@ test('whether a booking keeps to new hours, and a day has open hours, is a matte
 
 test('the plan of the day has no free hour where the clocks skip it', () => {
   const row = { terms: spaceIn(SPRING[0]), space: spaceIn(SPRING[0]), bookings: [], closures: [] };
-  const stretches = (date: PlainDate) =>
-    stretchesOf(row, date, { first: 0, end: 23, step: 1 }).map(({ from, until, holder }) => [
-      from,
-      until,
-      holder?.kind,
-    ]);
-  expect(stretches(SPRING[1])).toEqual([
+  const periods = (date: PlainDate) =>
+    periodsOf(row, date, { first: 0, end: 23, step: 1 }).map(({ from, until, holder }) => [from, until, holder?.kind]);
+  expect(periods(SPRING[1])).toEqual([
     [0, 2, undefined],
     [2, 3, 'Shut'],
     [3, 23, undefined],
   ]);
-  expect(stretches(AUTUMN[1])).toEqual([[0, 23, undefined]]);
+  expect(periods(AUTUMN[1])).toEqual([[0, 23, undefined]]);
 });
 
 test('the gap is kept between bookings and own events, whichever comes first, and not between own events', () => {

@@ -10,7 +10,7 @@ import { type RunningService, runServiceAt } from '../running-service.fixture.ts
 /** What people without a login can send. Each attacker has an address of its own, the user another one. */
 const USER = { email: 'ada@example.com', password: 'correct horse battery' };
 const REQUESTS = 400;
-const AT_ONCE = 50;
+const REQUESTS_AT_ONCE = 50;
 
 let service: RunningService;
 let url: string;
@@ -41,9 +41,9 @@ async function attack(from: string, send: (headers: Record<string, string>) => P
   const statuses: Record<number, number> = {};
   const pages = new Set<string>();
   const startedAt = performance.now();
-  for (let sent = 0; sent < REQUESTS; sent += AT_ONCE)
+  for (let sent = 0; sent < REQUESTS; sent += REQUESTS_AT_ONCE)
     await Promise.all(
-      Array.from({ length: AT_ONCE }, async () => {
+      Array.from({ length: REQUESTS_AT_ONCE }, async () => {
         const answer = await send({ 'x-forwarded-for': from, accept: 'text/html', origin: url });
         statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
         pages.add(await answer.text());

@@ -6,7 +6,7 @@ import { areStreamsWaiting, CHUNK, sendChunks } from '../../src/runtime/send-chu
 import { eventually } from '../eventually.ts';
 
 /** As many as are sent at once. */
-const AT_ONCE = 64;
+const STREAMS_AT_ONCE = 64;
 
 let app: FastifyInstance;
 /** Answers that have begun to read what they send, and those that were ended. */
@@ -43,19 +43,19 @@ async function ask(): Promise<Socket> {
 }
 
 test('64 answers are streamed at once, however many accounts ask; further ones read nothing until their turn', async () => {
-  const asked = await Promise.all(Array.from({ length: AT_ONCE }, ask));
-  await eventually(() => expect(begun).toBe(AT_ONCE));
+  const asked = await Promise.all(Array.from({ length: STREAMS_AT_ONCE }, ask));
+  await eventually(() => expect(begun).toBe(STREAMS_AT_ONCE));
   expect(areStreamsWaiting()).toBe(false);
   const [first, second] = [await ask(), await ask()];
   await eventually(() => expect(areStreamsWaiting()).toBe(true));
-  expect(begun).toBe(AT_ONCE);
+  expect(begun).toBe(STREAMS_AT_ONCE);
 
   // One that goes away before its turn reads nothing at all.
   first.destroy();
   asked[0]?.destroy();
   second.resume();
   await once(second, 'data');
-  expect(begun).toBe(AT_ONCE + 1);
+  expect(begun).toBe(STREAMS_AT_ONCE + 1);
   await eventually(() => expect(ended).toBe(1));
   expect(areStreamsWaiting()).toBe(false);
   for (const socket of sockets) socket.destroy();

@@ -14,7 +14,7 @@ import type { ReadModels } from '../../src/read-models/read-models.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { CLOSED } from '../../src/webhooks/breaker.ts';
 import { openBreakers } from '../../src/webhooks/breakers.ts';
-import { AT_ONCE, type DeliveryDocument } from '../../src/webhooks/delivery.ts';
+import { type DeliveryDocument, DUE_NOW } from '../../src/webhooks/delivery.ts';
 import { openDeliverySearch } from '../../src/webhooks/inspect/search.ts';
 import { DeliveryQueue } from '../../src/webhooks/queue.ts';
 import { PLANNED_DELAYS_MS } from '../../src/webhooks/schedule.ts';
@@ -230,7 +230,7 @@ async function tryAgain(webhooks: Webhooks, webhookId: string, receiver: Receive
 /** Makes the breaker of a failing endpoint look as after so many failed probes. */
 async function afterProbes(webhookId: string, failedProbes: number): Promise<void> {
   const breakers = await (await openBreakers(venue)).load();
-  const open = { since: AT_ONCE, probeAt: AT_ONCE, pauseMs: 600_000, failedProbes };
+  const open = { since: DUE_NOW, probeAt: DUE_NOW, pauseMs: 600_000, failedProbes };
   await breakers.change(webhookId, ({ failures }) => ({ failures: failures + failedProbes, open }));
 }
 

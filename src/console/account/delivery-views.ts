@@ -5,7 +5,7 @@ import type { Recorded } from '../../domain/events.ts';
 import { bareSecond, counted, fromNow, second } from '../../html/formats.ts';
 import { type Html, html } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
-import { AT_ONCE, type Attempt, type DeliveryDocument, type RequestHeaders } from '../../webhooks/webhooks.ts';
+import { type Attempt, type DeliveryDocument, DUE_NOW, type RequestHeaders } from '../../webhooks/webhooks.ts';
 import type { PageContent } from '../parts/answer.ts';
 import { backTo, withVia } from '../parts/back-link.ts';
 import { hiddenField, onceField, postForm } from '../parts/forms.ts';
@@ -42,7 +42,7 @@ export function bookingOf({ body }: Pick<DeliveryDocument, 'body'>): number | un
 function waitingFor(visit: Pick<Visit, 'now' | 'zone'>, delivery: DeliveryDocument): Html | undefined {
   const { state, due, tries, attempts } = delivery;
   if (state !== 'Pending') return undefined;
-  if (due === AT_ONCE || tries === 0) return html`on its way${attempts.length > 0 && ' again'}`;
+  if (due === DUE_NOW || tries === 0) return html`on its way${attempts.length > 0 && ' again'}`;
   if (Date.parse(due) <= visit.now) return html`waiting for the next attempt`;
   return html`next attempt ${fromNow(due, visit.now)}, at ${bareSecond(visit, due)}`;
 }
@@ -168,7 +168,7 @@ function stateOf(visit: Visit, delivery: DeliveryDocument): Html {
   const badge = deliveryBadge(state);
   if (state === 'Pending')
     return html`${badge}<span><span class="sentence">${waitingFor(visit, delivery)}</span>.${
-      due === AT_ONCE && ' The response appears below as soon as there is one.'
+      due === DUE_NOW && ' The response appears below as soon as there is one.'
     }</span>`;
   const isDelivered = state === 'Delivered';
   const why = !isDelivered && reason !== '' && `${reason.replace(/\.$/, '')}. `;

@@ -52,7 +52,7 @@ import { isTerms } from './spaces.ts';
 /** Bookings outside the new hours that the page lists. It counts the others. */
 const MAX_LISTED = 20;
 /** Other spaces to which a form applies. */
-const MAX_AT_ONCE = 100;
+const MAX_SPACES = 100;
 /** Refused spaces that the message names. It travels in a cookie. */
 const MAX_REFUSED = 5;
 
@@ -111,7 +111,7 @@ export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: 
     const page = (shown: Shown) => hoursPage(visit, space, typed, { seen, also, ...shown });
     const read = readTerms(typed);
     if (hasProblems(read.problems)) return page({ problems: read.problems });
-    if (others.length > MAX_AT_ONCE) return page({ problems: { also: `Choose at most ${MAX_AT_ONCE} spaces.` } });
+    if (others.length > MAX_SPACES) return page({ problems: { also: `Choose at most ${MAX_SPACES} spaces.` } });
     /** The page that shows what others saved since this one was made, if they did. */
     const changedSince = async (): Promise<Answer | undefined> => {
       const now = await queries.spaceChanges(account, space.spaceId, seen);

@@ -6,7 +6,7 @@ import { pager, tabs } from '../parts/links.ts';
 import { entry } from './calendar-month.ts';
 
 /** Bookings that fit a page of 60 kB, with the free hours beside them. The row of a space counts as one more. */
-const AT_ONCE = 150;
+const BOOKINGS_PER_PAGE = 150;
 
 /** Spaces that are shown together, and the number of their bookings. */
 export type Group = { readonly spaces: readonly Space[]; readonly counts: BookingCounts };
@@ -23,7 +23,7 @@ export function groupsOf(spaces: readonly Space[], bySpace: CountsBySpace): read
     return some.length + pending + booked;
   };
   const size = sizeOf(spaces);
-  const count = Math.ceil(size / AT_ONCE);
+  const count = Math.ceil(size / BOOKINGS_PER_PAGE);
   let before = 0;
   const numberOf = (space: Space) => {
     const own = sizeOf([space]);

@@ -8,7 +8,7 @@ import { yieldEvery } from '../../runtime/slices.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { addressOf } from '../parts/links.ts';
 import { CLOSURES, titleOf } from './closures.ts';
-import { rowsOf, type Scale, type Stretch, scaleOf, stretchesOf } from './plan-stretches.ts';
+import { type Period, periodsOf, rowsOf, type Scale, scaleOf } from './plan-periods.ts';
 
 type Direction = 'across' | 'down';
 
@@ -40,8 +40,8 @@ export async function planOfSpaces(plan: Plan): Promise<Html> {
   const lines: Html[] = [];
   for (const row of rows) {
     await nextSlice();
-    const cells = stretchesOf(row, plan.date, scale).map((stretch) =>
-      cell(plan, row.space, stretch, spanning('col', (stretch.until - stretch.from) * perHour)),
+    const cells = periodsOf(row, plan.date, scale).map((period) =>
+      cell(plan, row.space, period, spanning('col', (period.until - period.from) * perHour)),
     );
     lines.push(html`<tr><th scope="row">${nameOf(row.space)}</th>${cells}</tr>
 `);
@@ -69,10 +69,10 @@ export function planOfSpace(plan: Plan): Html {
   if (row === undefined) return html``;
   const scale = scaleOf([row]);
   const perHour = 1 / scale.step;
-  const stretches = new Map(stretchesOf(row, plan.date, scale).map((stretch) => [stretch.from, stretch]));
+  const periods = new Map(periodsOf(row, plan.date, scale).map((period) => [period.from, period]));
   const cellAt = (hour: number): Html | undefined => {
-    const stretch = stretches.get(hour);
-    return stretch && cell(plan, row.space, stretch, spanning('row', (stretch.until - stretch.from) * perHour));
+    const period = periods.get(hour);
+    return period && cell(plan, row.space, period, spanning('row', (period.until - period.from) * perHour));
   };
   const hourRows = hoursOf(scale).map((hour) => {
     const heading = html`<th scope="row"${spanning('row', perHour)}${isNow(plan, hour)}>${clock(hour)}</th>`;
@@ -148,7 +148,7 @@ function overlay(name: string, length: number, direction: Direction, places: rea
 /** The name of a space, as the link to its own day. */
 const nameOf = (space: Space): Html => html`<a href="?space=${space.spaceId}">${named(space.name)}</a>`;
 
-function cell(plan: Plan, space: Space, { from, until, holder }: Stretch, span: Html | undefined): Html {
+function cell(plan: Plan, space: Space, { from, until, holder }: Period, span: Html | undefined): Html {
   if (holder === undefined) return freeCell(plan, space, from, until, span);
   switch (holder.kind) {
     case 'Booking':

@@ -11,14 +11,14 @@ import { BRANDS } from '../parts/other-party.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
-import { decideEach, MAX_AT_ONCE, messageOf } from '../requests/bulk-outcomes.ts';
+import { decideEach, MAX_BULK_BOOKINGS, messageOf } from '../requests/bulk-outcomes.ts';
 import { problemsOfReason, reasonField } from '../requests/decision-forms.ts';
 
 /** The bookings that a closed time or an own event is about, and how many there are. */
 export type Concerned = { readonly first: readonly BookingDocument[]; readonly count: number };
 
 /** How many of them its page lists: rows of a table, or boxes for those who may cancel. It counts the others. */
-export const mostBookings = (visit: CommunityVisit): number => (may(visit, 'Coordinator') ? MAX_AT_ONCE : 50);
+export const mostBookings = (visit: CommunityVisit): number => (may(visit, 'Coordinator') ? MAX_BULK_BOOKINGS : 50);
 
 /** The bookings that are to be cancelled, in the state in which the page showed them. */
 type Ticked = ReadonlyMap<number, 'Pending' | 'Approved'>;
@@ -127,7 +127,7 @@ export async function problemsOfCancelling(
   const ticked = tickedIn(form);
   const problems: Problems = {
     ...(ticked.size === 0 && { booking: 'Tick the bookings to cancel.' }),
-    ...(ticked.size > MAX_AT_ONCE && { booking: `Tick at most ${MAX_AT_ONCE}.` }),
+    ...(ticked.size > MAX_BULK_BOOKINGS && { booking: `Tick at most ${MAX_BULK_BOOKINGS}.` }),
     ...problemsOfReason(form.lines('reason')),
   };
   if (hasProblems(problems) || hours === undefined) return problems;

@@ -8,7 +8,7 @@ import { buttonLink } from '../parts/frame.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit, Visit } from '../parts/visit.ts';
-import { type BulkVerb, decideEach, MAX_AT_ONCE, messageOf, totalOf } from './bulk-outcomes.ts';
+import { type BulkVerb, decideEach, MAX_BULK_BOOKINGS, messageOf, totalOf } from './bulk-outcomes.ts';
 import { listFieldsOf, needsConfirmation, problemsOfReason, reasonField } from './decision-forms.ts';
 import { recentReasons } from './inbox-reads.ts';
 import { inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
@@ -55,8 +55,8 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     const ids = [...new Set(form.all('id').flatMap((id) => idOf(id) ?? []))];
     const nothing = (text: string) => nothingToDo(inboxPath(list, list), text);
     if (ids.length === 0) return nothing(`Nothing was selected, so nothing was ${verb}.`);
-    if (ids.length > MAX_AT_ONCE)
-      return nothing(`Nothing was ${verb}: you selected ${ids.length} requests. Select at most ${MAX_AT_ONCE}.`);
+    if (ids.length > MAX_BULK_BOOKINGS)
+      return nothing(`Nothing was ${verb}: you selected ${ids.length} requests. Select at most ${MAX_BULK_BOOKINGS}.`);
     const selected = await queries.requests.some(account, ids);
     if (selected.length === 0) return nothing(`Nothing was ${verb}: the selected requests are not to this account.`);
     return { selected, list };
@@ -67,7 +67,7 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     const path = inboxPath(list, list);
     if (hasProblems(list.problems)) return nothingToDo(path, `Nothing was ${verb}: fix the filter first.`);
     const [selected, matching] = await Promise.all([
-      queries.requests.pending(account.id, list.filter, { order: list.sort, limit: MAX_AT_ONCE }),
+      queries.requests.pending(account.id, list.filter, { order: list.sort, limit: MAX_BULK_BOOKINGS }),
       queries.requests.count(account.id, list.filter),
     ]);
     if (selected.length === 0) return nothingToDo(path, `Nothing was ${verb}: no request is left in this list.`);

@@ -10,7 +10,7 @@ import type { Visit } from '../parts/visit.ts';
 import { lastStepOf, type StepVerb, sentenceOf } from './what-happened.ts';
 
 /** Bookings that a form decides at once: more than the rows of a page. */
-export const MAX_AT_ONCE = 100;
+export const MAX_BULK_BOOKINGS = 100;
 /** The message travels in a sealed cookie of 4 KiB. The rows show what does not fit. */
 const MAX_MESSAGE_BYTES = 2_200;
 

@@ -8,9 +8,9 @@ import { type EventTrace, traceIn } from '../../domain/events.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { AT_ONCE, type DeliveryDocument, deliveryIdOf, type NewDelivery } from '../delivery.ts';
+import { type DeliveryDocument, DUE_NOW, deliveryIdOf, type NewDelivery } from '../delivery.ts';
 import type { DeliveryQueue } from '../queue.ts';
-import { concerns, type Recipient, type Registrations } from '../registrations.ts';
+import { isMeantFor, type Recipient, type Registrations } from '../registrations.ts';
 import type { SealedBodies } from '../send/sealed-bodies.ts';
 import { type Recovery, recoverDeliveries } from './recovery.ts';
 import type { BookingReference, DeliverySearch } from './search.ts';
@@ -60,7 +60,7 @@ export function createOnRequest(deps: Deps) {
 
   /** Stores a delivery, and wakes its endpoint. @returns undefined if the event already has a delivery */
   async function send(added: NewDelivery): Promise<DeliveryDocument | Refusal | undefined> {
-    const stored = await queue.add(added, AT_ONCE);
+    const stored = await queue.add(added, DUE_NOW);
     return stored && sent(stored.document, stored.key);
   }
 
@@ -75,7 +75,7 @@ export function createOnRequest(deps: Deps) {
     const { account } = recipient;
     const [webhook, events] = await Promise.all([registrations.find(webhookId), search.eventsOf(booking)]);
     const event = events.find(({ id }) => id === eventId);
-    if (event === undefined || webhook === undefined || !concerns(webhook, event))
+    if (event === undefined || webhook === undefined || !isMeantFor(event, webhook))
       return refuse('ResourceNotFound', 'This webhook is not sent that event.');
     const { position } = event;
     const delivery = await send({ webhookId: recipient.webhookId, account, eventId, position, ...noticeOf(event) });

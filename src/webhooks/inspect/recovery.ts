@@ -10,7 +10,7 @@ import { inPages } from '../../runtime/in-pages.ts';
 import { deliveryIdOf, RETENTION_MS } from '../delivery.ts';
 import { deliverable } from '../events.ts';
 import type { DeliveryQueue } from '../queue.ts';
-import { concerns, type Registrations } from '../registrations.ts';
+import { isMeantFor, type Registrations } from '../registrations.ts';
 
 /** Events recovered together: their deliveries share a commit. */
 const PAGE = 100;
@@ -56,7 +56,7 @@ export async function recoverDeliveries(
   /** One after another, so that the running deliverer sees them in order. */
   async function inOrder(to: WebhookDocument, ofBooking: readonly Recorded<DeliverableEvent>[]): Promise<number> {
     let count = 0;
-    for (const event of ofBooking) if (concerns(to, event) && (await recover(to, event))) count += 1;
+    for (const event of ofBooking) if (isMeantFor(event, to) && (await recover(to, event))) count += 1;
     return count;
   }
 

@@ -13,7 +13,7 @@ import { readStream } from '../../outbox/read-stream.ts';
 import { merged } from '../../runtime/merged.ts';
 import { type DeliveryDocument, deliveryCollection, deliveryIdOf } from '../delivery.ts';
 import { deliverable } from '../events.ts';
-import { concerns } from '../registrations.ts';
+import { isMeantFor } from '../registrations.ts';
 
 /** A cursor in a list of deliveries, ordered by creation, newest first, then by id. */
 export type DeliveryCursor = Pick<DeliveryDocument, 'createdAt' | 'deliveryId'>;
@@ -206,7 +206,7 @@ export async function openDeliverySearch(deps: {
         .sort((a, b) => (a.position < b.position ? 1 : -1))
         .flatMap((event) =>
           registered
-            .filter((webhook) => concerns(webhook, event))
+            .filter((webhook) => isMeantFor(event, webhook))
             .map((webhook) => ({ webhook, event, deliveryId: deliveryIdOf(event.id, webhook.webhookId) })),
         );
       const stored = await collection.getMany(due.map(({ deliveryId }) => deliveryId));

@@ -1,7 +1,7 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { ReadableClosure } from '../../../projections/closures.ts';
 import { momentOn, wallDay, weekdayOf } from '../../domain/calendar.ts';
-import { concerns } from '../../domain/closure.ts';
+import { covers } from '../../domain/closure.ts';
 import { type DayTerms, termsOn } from '../../domain/day-terms.ts';
 import { maxOf, minOf } from '../../domain/extremes.ts';
 import type { PlainDate } from '../../domain/ids.ts';
@@ -14,7 +14,7 @@ type Holder =
   | { readonly kind: 'Shut'; readonly why: string; readonly isWholeDay: boolean };
 
 /** A part of the day of a space: held by one thing, or free. */
-export type Stretch = { readonly from: number; readonly until: number; readonly holder: Holder | undefined };
+export type Period = { readonly from: number; readonly until: number; readonly holder: Holder | undefined };
 
 /** The hours that a plan shows. Its columns are whole or half hours. */
 export type Scale = { readonly first: number; readonly end: number; readonly step: 1 | 0.5 };
@@ -43,7 +43,7 @@ export function rowsOf(
       space,
       terms: termsOn(space, date),
       bookings: bySpace.get(spaceId) ?? [],
-      closures: closures.filter((closure) => concerns(closure, { spaceId, date }) && !isLeftOut(closure)),
+      closures: closures.filter((closure) => covers(closure, { spaceId, date }) && !isLeftOut(closure)),
     };
   });
 }
@@ -73,7 +73,7 @@ export function scaleOf(rows: readonly PlanRow[]): Scale {
 type HeldTime = { readonly start: number; readonly until: number; readonly holder: Holder };
 
 /** Divides the hours of a plan among what holds them. Bookings come before own events, and those before closed times. */
-export function stretchesOf({ terms, bookings, closures }: PlanRow, date: PlainDate, scale: Scale): readonly Stretch[] {
+export function periodsOf({ terms, bookings, closures }: PlanRow, date: PlainDate, scale: Scale): readonly Period[] {
   const times: readonly HeldTime[] = [
     ...bookings.map(
       (booking): HeldTime => ({
@@ -88,17 +88,17 @@ export function stretchesOf({ terms, bookings, closures }: PlanRow, date: PlainD
     ...gapsBeside(bookings, terms),
   ];
   const holderAt = (hour: number) => times.find(({ start, until }) => start <= hour && hour < until)?.holder;
-  const stretches: Stretch[] = [];
+  const periods: Period[] = [];
   for (let from = scale.first; from < scale.end; ) {
     const holder = holderAt(from);
     let until = from + scale.step;
     while (until < scale.end && holderAt(until) === holder) until += scale.step;
-    // Own events take whole hours, so a free half hour before or after a booking is a stretch of its own.
+    // Own events take whole hours, so a free half hour before or after a booking is a period of its own.
     if (holder === undefined) until = from % 1 > 0 ? from + 0.5 : Math.max(Math.floor(until), from + scale.step);
-    stretches.push({ from, until, holder });
+    periods.push({ from, until, holder });
     from = until;
   }
-  return stretches;
+  return periods;
 }
 
 const GAP: Holder = { kind: 'Shut', why: 'Time between bookings', isWholeDay: false };
