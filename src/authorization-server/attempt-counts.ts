@@ -13,8 +13,8 @@ type AttemptLimit = { readonly max: number; readonly windowMs: number };
 /** The number of attempts in a window, and its end. */
 type Counted = { readonly count: number; readonly until: Timestamp };
 
-/** Despite its name, also holds the counts of registrations, of document fetches and of forms in the console. */
-const COLLECTION: Collection<Counted> = { name: 'signInAttempts', kind: 'record', ttl: 'until', indexes: [] };
+/** Wrong passwords, registrations, fetches of documents, forms in the console. */
+const COLLECTION: Collection<Counted> = { name: 'attemptCounts', kind: 'record', ttl: 'until', indexes: [] };
 
 export type AttemptCounts = Awaited<ReturnType<typeof openAttemptCounts>>;
 
@@ -29,7 +29,7 @@ export async function openAttemptCounts(deps: {
 }) {
   const { clock } = deps;
   const counts = await deps.documents.open(COLLECTION);
-  const key = derivedKey(deps.secretKey, purposes.signInAttempts);
+  const key = derivedKey(deps.secretKey, purposes.attemptCounts);
   const keyOf = (of: readonly string[]) => createHmac('sha256', key).update(of.join(' ')).digest('base64url');
 
   return {

@@ -24,7 +24,7 @@ export async function openWebhookQuota(deps: {
   const { documents, load, existing, clock, perAccount } = deps;
   const quota = await openAccountQuota<Registration>({
     documents,
-    collection: { name: 'webhookPlaces', kind: 'record', indexes: [] },
+    collection: { name: 'webhookQuotas', kind: 'record', indexes: [] },
     idOf: ({ webhookId }) => webhookId,
     exists: async (id) => {
       const webhook = await load(id);

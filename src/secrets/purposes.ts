@@ -19,7 +19,8 @@ export const purposes = {
   // Derived keys.
   oidcCookies: 'oauth-cookies',
   interactionForms: 'oauth-forms',
-  signInAttempts: 'sign-in-attempts',
+  /** Of passwords, and of all other counted attempts. */
+  attemptCounts: 'sign-in-attempts',
   storedTokenIds: 'oauth-stored-tokens',
   refreshSuccessors: 'oauth-refresh-successors',
   consoleForms: 'console forms',

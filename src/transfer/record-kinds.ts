@@ -21,6 +21,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   apiKeyIndex: {},
   apiKeyQuotas: {},
   apiKeyUses: {},
+  attemptCounts: { ttl: 'until' },
   calendarFeedIndex: {},
   clientQuotas: {},
   clientDocuments: { ttl: 'expiresAt' },
@@ -53,7 +54,6 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   pendingContacts: { ttl: 'expiresAt' },
   pendingQuotas: {},
   spaceQuotas: {},
-  signInAttempts: { ttl: 'until' },
   signingKeys: {},
   // The header holds the same information.
   storeIdentity: { stays: true },
@@ -62,7 +62,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   subjectKeysProgress: { stays: true },
   users: {},
   webhookDeliveries: { ttl: 'expiresAt', positions: ['position'] },
-  webhookPlaces: {},
+  webhookQuotas: {},
 };
 
 const kindOf = (collection: string): RecordKind =>

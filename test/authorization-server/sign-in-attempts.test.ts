@@ -94,7 +94,7 @@ describe.each(documentEngines)('sign-in attempts on %s', (_name, createDatabase)
   test('neither e-mails nor addresses are stored', async () => {
     const { begin } = await attempts();
     await begin(ADA, HERE);
-    const documents = await (await database.open()).open({ name: 'signInAttempts', kind: 'record', indexes: [] });
+    const documents = await (await database.open()).open({ name: 'attemptCounts', kind: 'record', indexes: [] });
     const stored = JSON.stringify(await Array.fromAsync(documents.find(ask())));
     // Keys are in base64url, which has neither @ nor a full stop, and any three letters by chance.
     expect(stored).not.toMatch(/ada@|@example|192\.0/);
