@@ -41,10 +41,12 @@ export const MAY_IMPORT = {
   // What others can check the log by.
   audit: ['domain', 'event-store', 'document-store', 'leases', 'secrets', 'runtime'],
   'read-models': ['projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
+  // Records that repeat part of the log.
+  'record-repair': ['event-store', 'document-store'],
   // Whether a key or a registration is valid, from records.
-  credentials: ['store-identity', 'domain', 'event-store', 'document-store', 'runtime'],
+  credentials: ['record-repair', 'domain', 'event-store', 'document-store', 'runtime'],
   // Seals what people write under keys that can be destroyed, and opens it for its readers.
-  'personal-data': ['store-identity', 'domain', 'event-store', 'document-store', 'secrets', 'runtime'],
+  'personal-data': ['record-repair', 'domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   projector: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
   commands: [
     'quotas',

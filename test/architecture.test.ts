@@ -25,6 +25,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/leases': `import type { ReadModels } from '../read-models/read-models.ts';`,
   'src/quotas': `import type { Commands } from '../commands/commands.ts';`,
   'src/store-identity': `import type { Config } from '../config.ts';`,
+  'src/record-repair': `export type { Config } from '../config.ts';`,
   'src/audit': `import type { Projector } from '../projector/projector.ts';`,
   'src/read-models': `import type { Projector } from '../projector/projector.ts';`,
   'src/credentials': `import type { Projector } from '../projector/projector.ts';`,

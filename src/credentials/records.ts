@@ -6,7 +6,7 @@ import type { ApiKeyId } from '../domain/ids.ts';
 import { streamOf } from '../domain/streams.ts';
 import { isKnown, upcast } from '../domain/upcast.ts';
 import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
-import { CREDENTIALS, compareWithLog } from '../store-identity/log-progress.ts';
+import { compareWithLog, forgetProgress, type LogProgress } from '../record-repair/log-progress.ts';
 
 /** What an API key was issued for. It never changes. */
 export type IssuedKey = {
@@ -34,6 +34,8 @@ export const ENDED: Collection<{ readonly by: EndingType }> = {
 
 /** The event that ended a credential. */
 export type EndingType = 'ApiKeyRevoked' | 'WebhookRemoved' | 'CalendarFeedEnded';
+
+const PROGRESS: LogProgress = { name: 'credentialsProgress', kind: 'record', indexes: [] };
 
 /** The events that credentials have a record of. */
 export const RECORDED_TYPES: readonly DomainEvent['type'][] = [
@@ -71,7 +73,7 @@ export async function addMissingRecords(deps: RecordsDeps): Promise<void> {
     await feeds.insert(hash, issuedFeed(feed));
   }
 
-  await compareWithLog(deps, CREDENTIALS, RECORDED_TYPES, async (event) => {
+  await compareWithLog(deps, PROGRESS, RECORDED_TYPES, async (event) => {
     // The stream names the credential, so an event that this release cannot read ends it too.
     if (event.type === 'ApiKeyRevoked') await ended.insert(idIn(event, streamOf.apiKey('')), { by: event.type });
     else if (event.type === 'WebhookRemoved') await ended.insert(idIn(event, streamOf.webhook('')), { by: event.type });
@@ -79,6 +81,12 @@ export async function addMissingRecords(deps: RecordsDeps): Promise<void> {
     else if (event.type === 'CalendarFeedAdded') await addFeed(event);
     else await addKey(event);
   });
+}
+
+/** The same from the whole log. For a restore or an import, whose records may lack any of them. */
+export async function addAllMissingRecords(deps: RecordsDeps): Promise<void> {
+  await forgetProgress(deps.documents, PROGRESS);
+  await addMissingRecords(deps);
 }
 
 const idIn = ({ stream }: StoredEvent, prefix: string): string => stream.slice(prefix.length);

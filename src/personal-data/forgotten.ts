@@ -3,8 +3,10 @@ import type { SubjectForgotten } from '../domain/events.ts';
 import type { Subject } from '../domain/personal-text.ts';
 import { upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import { compareWithLog, forgetProgress, SUBJECT_KEYS } from '../store-identity/log-progress.ts';
+import { compareWithLog, forgetProgress, type LogProgress } from '../record-repair/log-progress.ts';
 import { destroyIn, subjectKeys } from './subject-keys.ts';
+
+const PROGRESS: LogProgress = { name: 'subjectKeysProgress', kind: 'record', indexes: [] };
 
 type Deps = {
   readonly events: Pick<EventStore, 'readAll' | 'lastEvent'>;
@@ -17,7 +19,7 @@ type Deps = {
  * @returns the subjects whose keys had come back
  */
 export async function destroyForgottenKeys(deps: Deps): Promise<Subject[]> {
-  await forgetProgress(deps.documents, SUBJECT_KEYS);
+  await forgetProgress(deps.documents, PROGRESS);
   return destroyKeysForgottenSince(deps);
 }
 
@@ -28,7 +30,7 @@ export async function destroyForgottenKeys(deps: Deps): Promise<Subject[]> {
 export async function destroyKeysForgottenSince(deps: Deps): Promise<Subject[]> {
   const keys = await deps.documents.open(subjectKeys);
   const destroyed: Subject[] = [];
-  await compareWithLog(deps, SUBJECT_KEYS, ['SubjectForgotten'], async (stored) => {
+  await compareWithLog(deps, PROGRESS, ['SubjectForgotten'], async (stored) => {
     const { data, metadata } = upcast<SubjectForgotten>(stored);
     if ((await destroyIn(keys, data.subject, metadata.at)).isDestroyed) destroyed.push(data.subject);
   });

@@ -1,6 +1,6 @@
 import { type CheckpointFiles, type Fork, forkUnlessContinued } from '../audit/fork.ts';
 import { skipIds } from '../commands/sequence.ts';
-import { addMissingRecords } from '../credentials/records.ts';
+import { addAllMissingRecords } from '../credentials/records.ts';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import type { Actor } from '../domain/account.ts';
 import { keysOf } from '../domain/keys-of.ts';
@@ -12,7 +12,6 @@ import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { adopt, readMemory } from '../store-identity/adopt.ts';
 import { ensureLogId, readLogId } from '../store-identity/log-id.ts';
-import { CREDENTIALS, forgetProgress } from '../store-identity/log-progress.ts';
 import { standstillProblem } from '../store-identity/standstill.ts';
 import { cancelLost, type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
 import { UnusableCopy } from './unusable-copy.ts';
@@ -31,7 +30,8 @@ export type FinishDeps = {
 };
 
 /**
- * Completes a restored store: forks the log unless it continues its checkpoints, skips ids, destroys the keys of forgotten subjects, drops the read models, and records the current state of the log. Can be repeated.
+ * Completes a restored store: forks the log unless it continues its checkpoints, skips ids, destroys the keys of forgotten subjects, adds missing
+ * records of credentials, drops the read models, and records the current state of the log. Can be repeated.
  * @returns the fork, if the log has another origin now
  */
 export async function finish(deps: FinishDeps): Promise<Fork | undefined> {
@@ -47,9 +47,7 @@ async function join(deps: FinishDeps): Promise<void> {
   const { documents, skippedIds } = deps;
   await skipIds(deps, skippedIds);
   await destroyForgottenKeys(deps);
-  // The records may lack keys and revocations that are in the log.
-  await forgetProgress(documents, CREDENTIALS);
-  await addMissingRecords(deps);
+  await addAllMissingRecords(deps);
   for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
   await adopt(deps);
 }

@@ -5,14 +5,8 @@ import { type EventStore, LOG_START, logEnd, type Position, type StoredEvent } f
  * The position up to which records have been compared with the log. Stored with those records, so that an older copy of them holds
  * an older position.
  */
-type Progress = { readonly position: Position };
-type ProgressRecord = Collection<Progress>;
+export type LogProgress = Collection<{ readonly position: Position }>;
 const KEY = 'log';
-
-/** Of the records of API keys and ended credentials. */
-export const CREDENTIALS: ProgressRecord = { name: 'credentialsProgress', kind: 'record', indexes: [] };
-/** Of the keys of forgotten subjects. */
-export const SUBJECT_KEYS: ProgressRecord = { name: 'subjectKeysProgress', kind: 'record', indexes: [] };
 
 /** Passes on the events of these types that the records have not been compared with, and stores the new position. */
 export async function compareWithLog(
@@ -20,7 +14,7 @@ export async function compareWithLog(
     events,
     documents,
   }: { readonly events: Pick<EventStore, 'readAll' | 'lastEvent'>; readonly documents: Pick<DocumentStore, 'open'> },
-  record: ProgressRecord,
+  record: LogProgress,
   types: readonly string[],
   compare: (event: StoredEvent) => Promise<void>,
 ): Promise<void> {
@@ -34,6 +28,6 @@ export async function compareWithLog(
 }
 
 /** The next comparison then begins at the start of the log, which may have been replaced. */
-export async function forgetProgress(documents: Pick<DocumentStore, 'open'>, record: ProgressRecord): Promise<void> {
+export async function forgetProgress(documents: Pick<DocumentStore, 'open'>, record: LogProgress): Promise<void> {
   await (await documents.open(record)).delete(KEY);
 }
