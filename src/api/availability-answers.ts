@@ -2,6 +2,7 @@ import { toAvailabilityResponse } from '../contract/availability.ts';
 import { AvailabilityResponse } from '../contract/schemas/availability.ts';
 import { lengthOf } from '../domain/booking-moments.ts';
 import type { Availability } from '../queries/availability.ts';
+import { digest } from '../runtime/entity-tag.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { digestOf } from './entity-tags.ts';
 import { serializerOf } from './serializer.ts';
@@ -29,11 +30,11 @@ export function createAvailabilityAnswers(): (availability: Availability) => Ans
     // Documents are immutable, and an engine that caches them returns the same objects.
     if (cached?.space === space && cached.heldHours === heldHours && cached.time === time) return cached;
     // Only the hours: the answer does not show the holders of hours or their status, so its tag must not either.
-    const hours = digestOf([
+    const hours = [
       heldHours.taken.map((booking) => [booking.startHour, lengthOf(booking), booking.timeZone]),
       heldHours.closed.map(({ kind, start, until }) => [kind, start, until]),
-    ]);
-    const version = `${digestOf(space)}.${hours}.${time}`;
+    ];
+    const version = `${digestOf(space)}.${digest(JSON.stringify(hours))}.${time}`;
     const text = cached?.version === version ? cached.text : stringify(toAvailabilityResponse(availability));
     const answer = { space, heldHours, time, version, text };
     answers.set(key, answer);

@@ -9,12 +9,12 @@ import { clientHas, digest } from '../runtime/entity-tag.ts';
 export type EntityTag = (request: FastifyRequest, version: string) => string;
 
 /**
- * The entity tags of a route. They are weak, because lists are not snapshots, and valid only for the caller's account and permissions.
+ * The entity tags of some routes. They are weak, because lists are not snapshots, and valid only for the caller's account and permissions.
  * @param release identifies the serialisation of this release
- * @param answer the schema of the response
+ * @param answers the schemas of the responses
  */
-export function entityTagsOf(release: string, answer: TSchema): EntityTag {
-  const format = digest(`${release} ${JSON.stringify(answer)}`);
+export function entityTagsOf(release: string, ...answers: readonly TSchema[]): EntityTag {
+  const format = digest(`${release} ${JSON.stringify(answers)}`);
   return ({ caller: { account, permissions } }, version) =>
     `W/"${format}.${account.kind}${account.id}.${permissions}.${version}"`;
 }

@@ -32,10 +32,7 @@ export const spaceRoutes =
     /** Hashes of documents instead of answers, because hashes of unchanged documents are cached. */
     const versionOf = ({ space, communityName }: NamedSpace, now: number): string =>
       `${digestOf(space)} ${timeOfHours(space, now)} ${communityName}`;
-    const pricedRelease = `${release} ${serviceFeePercent} ${currency}`;
-    const listTagOf = entityTagsOf(pricedRelease, Spaces);
-    const spaceTagOf = entityTagsOf(pricedRelease, SpaceDto);
-    const availabilityTagOf = entityTagsOf(release, AvailabilityResponse);
+    const entityTagOf = entityTagsOf(`${release} ${serviceFeePercent} ${currency}`, SpaceDto, AvailabilityResponse);
     const answerOf = createAvailabilityAnswers();
 
     app.get('/spaces', taggedRoute('ReadAvailability', 'listSpaces', {}, Spaces), async (request, reply) => {
@@ -45,7 +42,7 @@ export const spaceRoutes =
       // A community also sees its spaces that take no bookings at the moment.
       const listed = account.kind === 'Community' ? spaces : spaces.filter(({ space }) => space.active);
       return sendList(request, reply, {
-        entityTag: listTagOf(request, digest(listed.map((space) => versionOf(space, now)).join())),
+        entityTag: entityTagOf(request, digest(listed.map((space) => versionOf(space, now)).join())),
         pages: listed,
         textsOf: (space) => [stringifySpace(toSpaceDto(space, settings, now))],
       });
@@ -59,7 +56,7 @@ export const spaceRoutes =
         const now = clock();
         const space = await queries.spaces.getNamed(request.caller.account, spaceId);
         if (space === undefined) return sendError(reply, 'ResourceNotFound', `There is no space ${spaceId}.`);
-        const entityTag = spaceTagOf(request, digest(versionOf(space, now)));
+        const entityTag = entityTagOf(request, digest(versionOf(space, now)));
         return sendTagged(request, reply, entityTag, toSpaceDto(space, settings, now));
       },
     );
@@ -83,7 +80,7 @@ export const spaceRoutes =
         if (isRefusal(availability)) return sendRefusal(reply, availability);
         const { version, text } = answerOf(availability);
         reply.type('application/json; charset=utf-8');
-        return sendTagged(request, reply, availabilityTagOf(request, version), text);
+        return sendTagged(request, reply, entityTagOf(request, version), text);
       },
     );
   };
