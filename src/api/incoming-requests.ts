@@ -54,7 +54,8 @@ export function readForwardedFor(app: FastifyInstance, logger: Pick<Logger, 'war
 }
 
 const UNTRUSTED =
-  'X-Forwarded-For comes from an address that is not in TRUST_PROXY, so all callers behind it share their limits: 50 wrong passwords lock all of them out. Add the address to TRUST_PROXY if it is your reverse proxy';
+  'X-Forwarded-For comes from an address that is not in TRUST_PROXY, so all callers behind it share their limits: ' +
+  '50 wrong passwords lock all of them out. Add the address to TRUST_PROXY if it is your reverse proxy';
 
 /** Removes the port from `192.0.2.1:5678` and `[2001:db8::1]:99`, and the brackets. */
 function withoutPort(entry: string): string {

@@ -10,7 +10,10 @@ export type Caller = {
   readonly account: Account;
   /** Sum of permission flags. */
   readonly permissions: number;
-  /** The role of the user for whom an app acts. Permissions are within it. Absent for API keys and service clients, which belong to the account, and for tokens of releases without roles. */
+  /**
+   * The role of the user for whom an app acts. Permissions are within it. Absent for API keys and service clients, which belong to the
+   * account, and for tokens of releases without roles.
+   */
   readonly role?: Role;
   readonly credential:
     | { readonly kind: 'apiKey'; readonly id: string }

@@ -6,7 +6,8 @@ import type { SecretKey } from '../secrets/secret-key.ts';
 
 /**
  * Makes the refresh token that replaces another follow from it, so that every use of a token gets the same successor. A thief who uses
- * a token within its ten seconds thus gets the token that its client has, and the later use of that one ends the grant. With a second successor, the two would go on side by side (docs/decisions/oauth.md, Refresh tokens).
+ * a token within its ten seconds thus gets the token that its client has, and the later use of that one ends the grant. With a second
+ * successor, the two would go on side by side (docs/decisions/oauth.md, Refresh tokens).
  */
 export function deriveSuccessors(provider: Provider, secretKey: SecretKey): void {
   const key = derivedKey(secretKey, purposes.refreshSuccessors);

@@ -18,8 +18,8 @@ const COLUMNS = ['id', 'kind', 'from', 'to', 'weekdays', 'hours', 'spaceIds', 't
 const ADD_NOTES = `Bookings that are there stay, and are listed. An own event is entered on free hours only: days on which they are not free are
 left out, and listed. At most ${MAX_SPACE_DAYS.toLocaleString('en')} days of spaces at once.`;
 
-const CHANGE_NOTES = `Its days get a new id, which is printed. Bookings that are there stay, and are listed. An own event takes free hours only: days on which the
-new ones are not free are listed, and stay as they were, under the former id.`;
+const CHANGE_NOTES = `Its days get a new id, which is printed. Bookings that are there stay, and are listed. An own event takes free hours only: days on which
+the new ones are not free are listed, and stay as they were, under the former id.`;
 
 const LEAVE_OUT_NOTES = `The hours of this date can be booked again, and it cannot be taken back. Without its last date, the closed time or own event has
 ended.`;

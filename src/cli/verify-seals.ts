@@ -245,7 +245,8 @@ function sentenceOf(finding: Finding): string {
     case 'changed':
       return finding.from === 0
         ? `One of the first ${count(finding.to, 'event')} was changed or moved after it was sealed.`
-        : `Events up to ${finding.from - 1}, counted from 0, are as they were sealed. One of the events ${finding.from} to ${finding.to - 1} was changed or moved.`;
+        : `Events up to ${finding.from - 1}, counted from 0, are as they were sealed. ` +
+            `One of the events ${finding.from} to ${finding.to - 1} was changed or moved.`;
     case 'event':
       return `Event ${finding.index}, counted from 0, differs from the one that was kept.${eventSentence('It was', finding.kept)}${
         finding.now === undefined && finding.kept !== undefined

@@ -30,7 +30,9 @@ const HEADERS: { readonly [name: string]: { readonly schema: JsonSchema; readonl
   'webhook-signature': {
     schema: { type: 'string', pattern: '^v1,[A-Za-z0-9+/]+=*( v1,[A-Za-z0-9+/]+=*){0,2}$' },
     description:
-      'The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. A replaced secret also signs for 24 hours: then there are two or three, separated by blanks.',
+      'The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over ' +
+      '`webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. A replaced ' +
+      'secret also signs for 24 hours: then there are two or three, separated by blanks.',
   },
 };
 

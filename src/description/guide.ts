@@ -17,7 +17,9 @@ export const ERROR_MEANING: { readonly [C in ErrorCode]: string } = {
   ResourceNotFound: 'the resource does not exist, or you may not see it',
   ValidationError: 'a required field is missing, or a value is invalid',
   SlotUnavailable: 'the hour is taken, past or outside the booking window',
-  BookingNotAllowed: `a rule forbids the booking: the date is past or more than ${MAX_YEARS_AHEAD} years ahead, the event begins too soon or too far ahead for the space, the space takes no bookings, the idempotency key was used`,
+  BookingNotAllowed:
+    `a rule forbids the booking: the date is past or more than ${MAX_YEARS_AHEAD} years ahead, the event begins too soon or ` +
+    'too far ahead for the space, the space takes no bookings, the idempotency key was used',
   ScopeViolation: 'the operation is for the other kind of account',
   InternalError:
     'an unexpected error, or a store that cannot be reached; trying again with exponential backoff is safe',

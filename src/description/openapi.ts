@@ -80,13 +80,16 @@ function describeOperation(route: DescribedRoute, components: Components, exampl
     ...parametersOf('query', route.querystring, components, recorded),
     ...parametersOf('header', route.headers, components, recorded),
   ];
+  const { permission } = access;
+  const needs = `Needs the permission \`${permission}\` (${Permission[permission]})`;
+  const scopes = scopesGranting(permission).join(' ');
   const account = access.scope === undefined ? '' : `, and an account of the kind ${access.scope}`;
   return {
     operationId,
     tags: [tag],
     summary,
-    description: `${description}\n\nNeeds the permission \`${access.permission}\` (${Permission[access.permission]}), which the scope \`${scopesGranting(access.permission).join(' ')}\` grants${account}.`,
-    'x-permission': access.permission,
+    description: `${description}\n\n${needs}, which the scope \`${scopes}\` grants${account}.`,
+    'x-permission': permission,
     security: SECURITY,
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {

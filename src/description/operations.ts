@@ -13,20 +13,24 @@ type Operation = {
   readonly failures?: Readonly<Record<number, string>>;
 };
 
+const notRepeated = NOT_REPEATED.map((field) => `\`${field}\``).join(', ');
+
 /** Texts of each operation in the description, besides its schemas. */
 export const OPERATIONS = {
   listSpaces: {
     tag: 'Spaces',
     summary: 'List spaces',
     description:
-      'The spaces with their hours, price and community, by id. A Brand sees those that take bookings, a Community all of its own. All come back in one answer.',
+      'The spaces with their hours, price and community, by id. A Brand sees those that take bookings, a Community ' +
+      'all of its own. All come back in one answer.',
     success: 'The spaces; an empty array if there are none.',
   },
   getSpace: {
     tag: 'Spaces',
     summary: 'Get a space',
     description:
-      'The hours, the price and the community of a space. A Community sees its own spaces, a Brand all of them, also one that takes no bookings at the moment (`active` is false).',
+      'The hours, the price and the community of a space. A Community sees its own spaces, a Brand all of them, ' +
+      'also one that takes no bookings at the moment (`active` is false).',
     success: 'The space.',
     failures: { 400: 'The id is not a number.', 404: 'There is no such space, or you may not see it.' },
   },
@@ -34,7 +38,8 @@ export const OPERATIONS = {
     tag: 'Spaces',
     summary: 'Get the availability of a space on a date',
     description:
-      'One slot for each start hour, and whether it is open. A Community sees its own spaces, a Brand all of them. A space that takes no bookings has no open slot.',
+      'One slot for each start hour, and whether it is open. A Community sees its own spaces, a Brand all of them. ' +
+      'A space that takes no bookings has no open slot.',
     success: 'The slots of that day.',
     failures: { 400: 'The date is missing, malformed or past.', 404: 'There is no such space, or you may not see it.' },
   },
@@ -50,7 +55,8 @@ export const OPERATIONS = {
     tag: 'Bookings',
     summary: 'Request a booking',
     description:
-      'For Brand accounts. The booking is Pending, and holds its hours, until the community approves or declines it. Send an `Idempotency-Key`, so that you can repeat the request without booking twice.',
+      'For Brand accounts. The booking is Pending, and holds its hours, until the community approves or declines ' +
+      'it. Send an `Idempotency-Key`, so that you can repeat the request without booking twice.',
     success: 'The booking. Repeating a request with the same key and body is answered with the first booking.',
     failures: {
       400: 'A field is missing or invalid, or the body is not JSON.',
@@ -69,7 +75,11 @@ export const OPERATIONS = {
   getBookingHistory: {
     tag: 'Bookings',
     summary: 'Get the history of a booking',
-    description: `What happened to a booking, oldest first: when, who, and which fields it changed. With \`asOf\` it is what had happened by then. Of your own account, \`actor\` names the key, app or user; of the other party it names the account alone. Besides the fields of a booking these are ${NOT_REPEATED.map((field) => `\`${field}\``).join(', ')}, \`expiresAt\` (until when the community can answer), \`charge\`, \`refund\`, \`cancelledBy\` and \`reason\`.`,
+    description:
+      'What happened to a booking, oldest first: when, who, and which fields it changed. With `asOf` it is what had ' +
+      'happened by then. Of your own account, `actor` names the key, app or user; of the other party it names the ' +
+      `account alone. Besides the fields of a booking these are ${notRepeated}, \`expiresAt\` (until when the ` +
+      'community can answer), `charge`, `refund`, `cancelledBy` and `reason`.',
     success: 'The events of the booking.',
     failures: {
       400: 'The id is not a number, or `asOf` no moment with a time zone.',

@@ -7,7 +7,9 @@ import { baseUrlOf, type Settings } from './settings.ts';
  */
 export function securitySchemes(settings: Settings): object {
   const { publicUrl } = settings;
-  const resource = `Send \`resource=api\` (or \`${baseUrlOf(settings)}\`) with the authorization request and with every token request, refreshes included; the token then carries \`aud: "api"\`.`;
+  const resource =
+    `Send \`resource=api\` (or \`${baseUrlOf(settings)}\`) with the authorization request and with every token request, ` +
+    'refreshes included; the token then carries `aud: "api"`.';
   const scopes = Object.fromEntries(
     ['openid', 'offline_access', ...API_SCOPES].map((scope) => [scope, SCOPE_DESCRIPTIONS[scope]]),
   );
@@ -19,7 +21,9 @@ export function securitySchemes(settings: Settings): object {
       scheme: 'bearer',
       bearerFormat: 'vbs_live_… or JWT',
       description:
-        'An API key, made in the console for one account with chosen permissions: `vbs_live_` and 38 letters and digits. It does not expire, and stops working when it is revoked. Or an access token, which `openIdConnect` and `oauth2` describe: it is sent in the same way.',
+        'An API key, made in the console for one account with chosen permissions: `vbs_live_` and 38 letters and ' +
+        'digits. It does not expire, and stops working when it is revoked. Or an access token, which ' +
+        '`openIdConnect` and `oauth2` describe: it is sent in the same way.',
     },
     openIdConnect: {
       type: 'openIdConnect',
@@ -28,7 +32,9 @@ export function securitySchemes(settings: Settings): object {
     },
     oauth2: {
       type: 'oauth2',
-      description: `The same access tokens, for tools that do not read OpenID Connect metadata. PKCE with \`S256\` is required. Clients register at \`${publicUrl}/connect/register\` (RFC 7591). ${resource}`,
+      description:
+        'The same access tokens, for tools that do not read OpenID Connect metadata. PKCE with `S256` is required. ' +
+        `Clients register at \`${publicUrl}/connect/register\` (RFC 7591). ${resource}`,
       flows: {
         authorizationCode: {
           authorizationUrl: `${publicUrl}/connect/authorize`,

@@ -13,7 +13,8 @@ export const whoAmI = ({ queries, clock, pricing }: ToolDeps): Tool =>
     name: 'who_am_i',
     title: 'Who am I',
     description:
-      'Says for which account you act, a community or a brand, what you may do for it, and what time it is. To act for another account, the user has to reconnect.',
+      'Says for which account you act, a community or a brand, what you may do for it, and what time it is. To act ' +
+      'for another account, the user has to reconnect.',
     input: Input({}),
     output: Type.Object({
       account: Type.Object({ ...PublicAccount.properties, name: Type.String() }),

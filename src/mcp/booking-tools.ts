@@ -23,7 +23,8 @@ export const listBookings = ({ queries }: ToolDeps): Tool =>
     name: 'list_bookings',
     title: 'List bookings',
     description:
-      'Lists bookings by date, the latest first: for a community those of its spaces, for a brand its own. Filter by date and status. For what is coming up, give a startDate and the order oldestFirst.',
+      'Lists bookings by date, the latest first: for a community those of its spaces, for a brand its own. Filter ' +
+      'by date and status. For what is coming up, give a startDate and the order oldestFirst.',
     input: Input({
       startDate: Type.Optional(PlainDate('On or after this date.')),
       endDate: Type.Optional(PlainDate('On or before this date.')),
@@ -66,7 +67,9 @@ export const requestBooking = ({ commands }: ToolDeps): Tool =>
     name: 'request_booking',
     title: 'Request a booking',
     description:
-      'Requests a space for a date and start hour on behalf of the brand. The booking is Pending until the community answers, by answerBy at the latest, and the price is charged when it approves. Ask the user for confirmation before calling this. Repeating a call with the same idempotencyKey never books twice.',
+      'Requests a space for a date and start hour on behalf of the brand. The booking is Pending until the ' +
+      'community answers, by answerBy at the latest, and the price is charged when it approves. Ask the user for ' +
+      'confirmation before calling this. Repeating a call with the same idempotencyKey never books twice.',
     input: Input({
       ...RequestDetails,
       spaceId: InputId<SpaceId>('The space to book.'),
@@ -98,7 +101,9 @@ export const cancelBooking = ({ commands, queries }: ToolDeps): Tool =>
     name: 'cancel_booking',
     title: 'Cancel a booking',
     description:
-      'Cancels one of the brand’s own bookings, Pending or Approved, until its cancelUntil, or else until the event starts. What was charged is refunded. This cannot be undone, and another brand may take the hour: ask the user for confirmation before calling this.',
+      'Cancels one of the brand’s own bookings, Pending or Approved, until its cancelUntil, or else until the ' +
+      'event starts. What was charged is refunded. This cannot be undone, and another brand may take the hour: ask ' +
+      'the user for confirmation before calling this.',
     input: Input({
       bookingId: InputId('From list_bookings.'),
       reason: Type.Optional(Text(REASON, 'Shown to the community.')),

@@ -27,7 +27,8 @@ export const findSpaces = ({ queries, clock, pricing }: ToolDeps): Tool =>
     name: 'find_spaces',
     title: 'Find spaces',
     description:
-      'Lists bookable spaces with their booking window, event length, price and community. Start here to get a spaceId and today’s date in the time zone of each space.',
+      'Lists bookable spaces with their booking window, event length, price and community. Start here to get a ' +
+      'spaceId and today’s date in the time zone of each space.',
     input: Input({
       name: Type.Optional(
         Type.String({
@@ -74,7 +75,8 @@ export const checkAvailability = ({ queries }: ToolDeps): Tool =>
     name: 'check_availability',
     title: 'Check availability',
     description:
-      'Shows which start hours of one space are available on one date. Check this before requesting a booking. To search several days or spaces, call find_open_days.',
+      'Shows which start hours of one space are available on one date. Check this before requesting a booking. To ' +
+      'search several days or spaces, call find_open_days.',
     input: Input({
       spaceId: InputId('From find_spaces.'),
       date: PlainDate('YYYY-MM-DD, today or later in the time zone of the space.'),
@@ -128,7 +130,9 @@ export const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
     name: 'find_open_days',
     title: 'Find open days',
     description:
-      'Searches several days and spaces at once for hours that can be booked, earliest first: “the next free Saturday”, “any space on 12 or 13 June at 18:00”. Days without an open hour are left out. If there is a "next", the search goes on from there, even if it has found nothing yet.',
+      'Searches several days and spaces at once for hours that can be booked, earliest first: “the next free ' +
+      'Saturday”, “any space on 12 or 13 June at 18:00”. Days without an open hour are left out. If there is a ' +
+      '"next", the search goes on from there, even if it has found nothing yet.',
     input: OpenDaysInput,
     output: Type.Object({ days: Type.Array(OpenDay), reason: Reason, next: Next }),
     access: { permission: 'ReadAvailability' },

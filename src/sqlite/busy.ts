@@ -13,9 +13,10 @@ const FORGOTTEN_AFTER_MS = 2_000;
 /** Another process held the write lock of a file for too long. Nothing was stored. */
 class FileLocked extends Unavailable {
   constructor({ what, path }: Pick<FileName, 'what' | 'path'>, cause: unknown) {
-    const holder = lockHolder(path);
+    const pid = lockHolder(path);
+    const holder = pid === undefined ? 'another process' : `process ${pid}`;
     super(
-      `The ${what} ${path} is locked: ${holder === undefined ? 'another process' : `process ${holder}`} has been holding its write lock for more than ${LOCK_TIMEOUT_MS / 1_000} s`,
+      `The ${what} ${path} is locked: ${holder} has been holding its write lock for more than ${LOCK_TIMEOUT_MS / 1_000} s`,
       cause,
       `The ${what} is locked by another process, so nothing can be written at the moment`,
     );

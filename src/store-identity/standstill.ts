@@ -12,7 +12,10 @@ export function standstillProblem(
     case 'import':
       return `An import into ${records} and ${log} has not been completed. Run it again: venue import FILE`;
     case 'fence':
-      return `The store in ${records} and ${log} was exported with its records, to go on in another place, and is fenced. If that export was imported nowhere and is deleted, run: venue unfence --not-imported`;
+      return (
+        `The store in ${records} and ${log} was exported with its records, to go on in another place, and is fenced. ` +
+        'If that export was imported nowhere and is deleted, run: venue unfence --not-imported'
+      );
   }
 }
 

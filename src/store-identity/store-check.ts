@@ -75,7 +75,8 @@ async function checkRecords(
     throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${records} are sealed with`);
   if (logId !== memory.logId)
     throw new UnusableStore(
-      `The event log in ${log} is not the one that the records in ${records} belong to: ${idText(logId)} instead of ${memory.logId}. ${CHECK_SETTINGS}; if the log was replaced on purpose, ${ADOPT}`,
+      `The event log in ${log} is not the one that the records in ${records} belong to: ` +
+        `${idText(logId)} instead of ${memory.logId}. ${CHECK_SETTINGS}; if the log was replaced on purpose, ${ADOPT}`,
     );
   const missing = (await missingOf(deps, memory)) ?? (await missingOfMarks(deps));
   if (missing !== undefined)
@@ -88,7 +89,8 @@ async function checkReadModels(deps: CheckDeps, memory: StoreMemory, logId: stri
   const { log, readModels } = deps.locations;
   if (logId !== memory.logId)
     throw new UnusableStore(
-      `The read models in ${readModels} belong to another event log than the one in ${log}: ${memory.logId} instead of ${idText(logId)}. Rebuild them with: venue rebuild --from-nothing`,
+      `The read models in ${readModels} belong to another event log than the one in ${log}: ` +
+        `${memory.logId} instead of ${idText(logId)}. Rebuild them with: venue rebuild --from-nothing`,
     );
   const missing = (await missingOf(deps, memory)) ?? (await missingOfShown(deps));
   if (missing !== undefined)
@@ -109,7 +111,9 @@ async function memoryOfLogInUse({ events, documents, locations }: CheckDeps): Pr
   );
   if (later !== undefined) return later;
   throw new UnusableStore(
-    `The records in ${locations.records} have never seen the event log in ${locations.log}. ${CHECK_SETTINGS}. If the records were lost, replace the store with a backup: venue restore FILE --overwrite. To go on without them, ${ADOPT}`,
+    `The records in ${locations.records} have never seen the event log in ${locations.log}. ${CHECK_SETTINGS}. ` +
+      'If the records were lost, replace the store with a backup: venue restore FILE --overwrite. ' +
+      `To go on without them, ${ADOPT}`,
   );
 }
 

@@ -82,9 +82,10 @@ async function readAndCheck(file: string, check: CopyCheck): Promise<WholeExport
     }
   }
   if (header === undefined) throw new UnusableCopy(`${file} is empty`);
+  const command = header.purpose === 'keep' ? 'venue backup' : 'venue export';
   if (trailer === undefined)
     throw new UnusableCopy(
-      `${file} is cut off: its last line, with the count and the digest, is missing. Run venue ${header.purpose === 'keep' ? 'backup' : 'export'} again, or copy the file again`,
+      `${file} is cut off: its last line, with the count and the digest, is missing. Run ${command} again, or copy the file again`,
     );
   const { events, records, sha256 } = trailer;
   if (events !== counts.events || trailer.groups !== groups.length || records !== counts.records)

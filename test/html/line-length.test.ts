@@ -16,3 +16,12 @@ test('no line of pages and mails is longer than 140 characters', () => {
   expect(files.length).toBeGreaterThan(100);
   expect(long).toEqual([]);
 });
+
+test('no line of source is longer than 160 characters', () => {
+  const long = globSync('{src,projections}/**/*.{ts,js}', { cwd: ROOT }).flatMap((file) =>
+    readFileSync(join(ROOT, file), 'utf8')
+      .split('\n')
+      .flatMap((line, index) => (line.length > 160 ? [`${file}:${index + 1}`] : [])),
+  );
+  expect(long).toEqual([]);
+});

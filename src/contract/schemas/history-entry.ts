@@ -22,7 +22,8 @@ const PublicActor = Type.Object(
   {
     kind: OneOf<NamedActor['kind']>(['apiKey', 'client', 'user', 'account', 'operator', 'system'], {
       description:
-        '`account`: a member, key or app of the other party, which is not named. `operator`: the operator of the service. `system`: the service itself, when a time has passed.',
+        '`account`: a member, key or app of the other party, which is not named. `operator`: the operator of the ' +
+        'service. `system`: the service itself, when a time has passed.',
     }),
     id: Type.Optional(
       Type.String({ description: 'The key, client or user of your own account. Absent for the other party.' }),
@@ -30,7 +31,8 @@ const PublicActor = Type.Object(
     name: Type.Optional(
       Type.String({
         description:
-          'The label of the key, the name of the app or the e-mail address of the user; for the other party the name of its account. Absent if it is no longer known, for example after a user was removed.',
+          'The label of the key, the name of the app or the e-mail address of the user; for the other party the ' +
+          'name of its account. Absent if it is no longer known, for example after a user was removed.',
       }),
     ),
     account: Type.Optional(PublicAccount),

@@ -123,8 +123,9 @@ export function selectRange<D extends object>(
     // With one direction throughout, an index can be read backwards; the key comes last in every index.
     `key${keyDescending ? ' DESC' : ''}`,
   ];
+  const filter = [...predicates, ...given.predicates].join(' AND ');
   return {
-    text: `SELECT key, version, document FROM ${source.name}${by} WHERE ${[...predicates, ...given.predicates].join(' AND ')} ORDER BY ${orderBy.join(', ')} LIMIT ?`,
+    text: `SELECT key, version, document FROM ${source.name}${by} WHERE ${filter} ORDER BY ${orderBy.join(', ')} LIMIT ?`,
     values: [...values, ...given.values, limit],
   };
 }
