@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import createClient from 'openapi-fetch';
 import { afterAll, beforeAll, expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import type { components, paths } from '../../.cache/paths.ts'; // `npm run check:types` makes it.
 import { type RunningService, runService } from '../running-service.fixture.ts';
-import type { components, paths } from './paths.ts';
 
 const run = promisify(execFile);
 const here = (path: string) => new URL(path, import.meta.url).pathname;
@@ -23,14 +23,13 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('openapi-typescript generates a client without a warning (after a change: npm run describe)', async () => {
+test('openapi-typescript generates a client without a warning', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'venue-client-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const generator = here('node_modules/openapi-typescript/bin/cli.js');
   const to = join(folder, 'paths.ts');
   const { stdout, stderr } = await run(process.execPath, [generator, here('../../docs/openapi.json'), '-o', to]);
   expect(`${stdout}${stderr}`).not.toMatch(/warn|error|⚠|✘/i);
-  await expect(await readFile(to, 'utf8')).toMatchFileSnapshot('./paths.ts');
 });
 
 test('the generated client books, and reads a refusal', async () => {

@@ -6,6 +6,7 @@ import { IDEMPOTENCY_KEY_KEPT_MS } from '../../src/commands/idempotency-keys.ts'
 import { ERROR_STATUS } from '../../src/contract/schemas/errors.ts';
 import { RECORDED_AT } from '../../src/description/examples.ts';
 import type { ApiDescription } from '../../src/description/openapi.ts';
+import { asOpenApi30 } from '../../src/description/openapi-3.0.ts';
 import { isPlainDate } from '../../src/domain/calendar.ts';
 import { picked } from '../../src/domain/picked.ts';
 import { MAX_WEBHOOKS, WEBHOOKS_PER_MINUTE } from '../../src/domain/webhook.ts';
@@ -81,7 +82,8 @@ test('the copy as OpenAPI 3.0 has every operation, and only schemas that they us
   const { json, headers } = await service.call('GET', '/openapi-3.0.json');
   expect(headers['access-control-allow-origin']).toBe('*');
   const copy = json();
-  await expect(`${JSON.stringify(copy, null, 2)}\n`).toMatchFileSnapshot('../../docs/openapi-3.0.json');
+  // `npm run check` lints what this function makes of the copy in docs.
+  expect(copy).toEqual(asOpenApi30(JSON.parse(text)));
   expect(copy).toMatchObject({ openapi: '3.0.3', info: { license: { name: 'MIT' } }, paths: api.paths });
   expect(copy).not.toHaveProperty('webhooks');
   const { schemas } = api.components;
