@@ -1,16 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { toOperatorBrand } from '../contract/account.ts';
-import { toOperatorPayment, toOperatorTotal } from '../contract/charge.ts';
+import { type OperatorCharge, toOperatorCharge, toOperatorTotal } from '../contract/charge.ts';
+import type { Brand } from '../domain/brand.ts';
 import { isMonth } from '../domain/calendar.ts';
+import { CHARGE_BASES, type ChargeBasis, type ChargeTotals, totalsOf } from '../domain/charges.ts';
 import { isRefusal } from '../domain/decision.ts';
-import {
-  CHARGE_BASES,
-  type ChargeBasis,
-  type ChargesOfMonth,
-  createPaymentTotals,
-  type ListedPayment,
-  type PaymentTotal,
-} from '../domain/payment.ts';
 import { formatAmount } from '../domain/pricing.ts';
 import { csvHeader, csvLine } from '../runtime/csv.ts';
 import { wholeNumber } from './arguments.ts';
@@ -22,7 +16,7 @@ export function chargeCommands(venue: Command): void {
   subcommand(
     venue,
     'charges',
-    'list the charges and refunds of a brand in a month, from the log, as CSV or JSON',
+    'list the charges and refunds of a brand in a month, as CSV or JSON',
     ['charges --brand 1 --month 2026-11 > charges.csv', 'charges --brand 1 --month 2026-11 --by event --json'],
     `By approval, a charge belongs to the month of the approval and a refund to that of the cancellation, by the clock of the community. By
 event, both belong to the month of the event. The last lines are the totals, one per currency; without them the file is incomplete. A name
@@ -35,7 +29,7 @@ that a spreadsheet would read as a formula gets an apostrophe in front.`,
     )
     .action(({ brand, ...query }, command) =>
       operate(command, async ({ queries }) => {
-        const charges = await queries.charges.ofMonth(brand, query.month, query.by);
+        const charges = await queries.brandCharges.ofMonth(brand, query.month, query.by);
         if (isRefusal(charges)) return charges;
         await (isJson(command) ? printJson : printCsv)(command, charges, query);
         return 'printed';
@@ -53,26 +47,34 @@ const HEADER = [
   ...['date', 'startHour', 'endHour', 'charged', 'refunded', 'net', 'currency', 'eventId'],
 ];
 
+type ChargeList = {
+  readonly brand: Brand;
+  readonly isOver: boolean;
+  readonly charges: AsyncIterable<OperatorCharge>;
+};
+
 type ChargesQuery = { readonly month: string; readonly by: ChargeBasis };
 
-async function printCsv(command: Invoked, charges: ChargesOfMonth, { month, by }: ChargesQuery): Promise<void> {
+async function printCsv(command: Invoked, list: ChargeList, { month, by }: ChargesQuery): Promise<void> {
   const write = writerOf(command);
-  const totals = createPaymentTotals();
+  let totals: readonly ChargeTotals[] = [];
   await write(csvHeader(HEADER));
-  const progress = ({ done, at }: { readonly done: number; readonly at: string }) =>
-    tell(command, `${done.toLocaleString('en')} approvals and cancellations read, up to ${at.slice(0, 10)}`);
-  for await (const listed of charges.read(progress)) {
-    totals.add(listed);
-    await write(csvLine(rowOf(listed)));
+  for await (const charge of list.charges) {
+    totals = withOneMore(totals, charge);
+    await write(csvLine(rowOf(charge)));
   }
-  for (const total of totals.all()) await write(csvLine(totalRow(total)));
-  if (totals.all().length === 0)
-    tell(command, `${toText(charges.brand.name)} was charged and refunded nothing in ${month}, by ${by}.`);
-  if (!charges.isOver) tell(command, `${month} is not over yet; these are the charges so far, by ${by}.`);
+  for (const total of totals) await write(csvLine(totalRow(total)));
+  if (totals.length === 0)
+    tell(command, `${toText(list.brand.name)} was charged and refunded nothing in ${month}, by ${by}.`);
+  if (!list.isOver) tell(command, `${month} is not over yet; these are the charges so far, by ${by}.`);
 }
 
-function rowOf(listed: ListedPayment) {
-  const { kind, at, localTime, timeZone, bookingId, communityId, communityName, ...rest } = toOperatorPayment(listed);
+/** Added up line by line, so that the totals are always those of the lines above them. */
+const withOneMore = (totals: readonly ChargeTotals[], { kind, amount, booking: { currency } }: OperatorCharge) =>
+  totalsOf([...totals, { currency, [kind === 'charge' ? 'charged' : 'refunded']: amount }]);
+
+function rowOf(listed: OperatorCharge) {
+  const { kind, at, localTime, timeZone, bookingId, communityId, communityName, ...rest } = toOperatorCharge(listed);
   const { spaceId, spaceName, date, startHour, endHour, currency, eventId } = rest;
   const amount = formatAmount(listed.amount);
   const money = kind === 'charge' ? [amount, '', amount] : ['', amount, formatAmount(-listed.amount)];
@@ -82,27 +84,23 @@ function rowOf(listed: ListedPayment) {
   ];
 }
 
-function totalRow({ currency, charged, refunded }: PaymentTotal) {
+function totalRow({ currency, charged, refunded }: ChargeTotals) {
   const money = [charged, refunded, charged - refunded].map(formatAmount);
   const { length: before } = HEADER.slice(1, HEADER.indexOf('charged'));
   return ['total', ...Array<string>(before).fill(''), ...money, currency, ''];
 }
 
-/** The same as one JSON document with one payment per line, written while the log is read. */
-async function printJson(
-  command: Invoked,
-  { brand, isOver, read }: ChargesOfMonth,
-  { month, by }: ChargesQuery,
-): Promise<void> {
+/** The same as one JSON document with one charge or refund per line. */
+async function printJson(command: Invoked, list: ChargeList, { month, by }: ChargesQuery): Promise<void> {
   const write = writerOf(command);
-  const totals = createPaymentTotals();
-  const about = JSON.stringify({ brand: toOperatorBrand(brand), month, by, isOver });
+  let totals: readonly ChargeTotals[] = [];
+  const about = JSON.stringify({ brand: toOperatorBrand(list.brand), month, by, isOver: list.isOver });
   await write(`${about.slice(0, -1)},"payments":[`);
   let separator = '\n';
-  for await (const listed of read()) {
-    totals.add(listed);
-    await write(`${separator}${JSON.stringify(toOperatorPayment(listed))}`);
+  for await (const charge of list.charges) {
+    totals = withOneMore(totals, charge);
+    await write(`${separator}${JSON.stringify(toOperatorCharge(charge))}`);
     separator = ',\n';
   }
-  await write(`],"totals":${JSON.stringify(totals.all().map(toOperatorTotal))}}\n`);
+  await write(`],"totals":${JSON.stringify(totals.map(toOperatorTotal))}}\n`);
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { type Config, readConfig } from '../config.ts';
@@ -97,7 +98,8 @@ export const writerOf =
   (command: Invoked) =>
   async (text: string): Promise<void> => {
     command.configureOutput().writeOut?.(text);
-    if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+    // That nothing reads the output shows in the next turn of the event loop.
+    await (process.stdout.writableNeedDrain ? once(process.stdout, 'drain') : nextTurn());
   };
 
 /** @throws {CommandFailed} with the failure of the answer, if there is one */

@@ -3,9 +3,10 @@ import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { daysOfMonth, FIRST_ZONE, LAST_ZONE, toTimestamp, wallDay } from '../domain/calendar.ts';
+import { type ChargeTotals, totalsOf } from '../domain/charges.ts';
 import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
-import { brandId, type Cents, cents, communityId, type PlainDate, type Timestamp } from '../domain/ids.ts';
+import { brandId, communityId, type PlainDate, type Timestamp } from '../domain/ids.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { merged } from '../runtime/merged.ts';
 import {
@@ -20,16 +21,6 @@ import {
 } from './booking-pages.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { type PageRequest, readPage } from './read-page.ts';
-
-/** The money of several bookings, in one currency. Currencies are never added. */
-export type ChargeTotals = {
-  /** ISO 4217. */
-  readonly currency: string;
-  readonly charged: Cents;
-  readonly refunded: Cents;
-  /** The event fees of the charges less those of the refunds: the community's earnings. */
-  readonly earned: Cents;
-};
 
 /** A charge or a refund, at the moment at which it was made. */
 export type Made = { readonly kind: 'charge' | 'refund'; readonly at: Timestamp; readonly booking: BookingDocument };
@@ -262,25 +253,4 @@ function compare(a: MadeCursor, b: MadeCursor, direction: Direction): number {
         : 1
       : a.bookingId - b.bookingId || (a.kind === b.kind ? 0 : a.kind < b.kind ? -1 : 1);
   return direction === 'ascending' ? order : -order;
-}
-
-type Addend = {
-  readonly currency: string;
-  readonly charged?: number | undefined;
-  readonly refunded?: number | undefined;
-  readonly earned?: number | undefined;
-};
-
-function totalsOf(addends: readonly Addend[]): ChargeTotals[] {
-  const totals = new Map<string, ChargeTotals>();
-  for (const { currency, charged = 0, refunded = 0, earned = 0 } of addends) {
-    const before = totals.get(currency);
-    totals.set(currency, {
-      currency,
-      charged: cents((before?.charged ?? 0) + charged),
-      refunded: cents((before?.refunded ?? 0) + refunded),
-      earned: cents((before?.earned ?? 0) + earned),
-    });
-  }
-  return [...totals.values()].toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
 }

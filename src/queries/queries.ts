@@ -6,9 +6,9 @@ import { createAvailabilityQuery } from './availability.ts';
 import { createBookingHistory } from './booking-history.ts';
 import { createBookingSearch } from './booking-search.ts';
 import { createBookingQueries } from './bookings.ts';
+import { createBrandCharges } from './brand-charges.ts';
 import { createCalendarQueries } from './calendar.ts';
 import { createCalendarFeedQueries } from './calendar-feeds.ts';
-import { createCharges } from './charges.ts';
 import { createClosureQueries } from './closures.ts';
 import { createMonthCharges } from './month-charges.ts';
 import { createOpenDaysQuery } from './open-days.ts';
@@ -50,7 +50,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     bookingHistory: createBookingHistory(deps),
     calendarFeeds: createCalendarFeedQueries(deps, spaces),
     calendar: createCalendarQueries(deps),
-    charges: createCharges(deps),
+    brandCharges: createBrandCharges(deps),
     closures: createClosureQueries(deps),
     monthCharges: createMonthCharges(deps),
     reviews: createReviewQueries(deps),

@@ -1,12 +1,12 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { Account } from '../../domain/account.ts';
 import { isMonth, localMonth, localTime, monthsLater } from '../../domain/calendar.ts';
+import { CHARGE_BASES, type ChargeBasis, type ChargeTotals } from '../../domain/charges.ts';
 import { defined } from '../../domain/defined.ts';
 import { cents } from '../../domain/ids.ts';
-import { CHARGE_BASES, type ChargeBasis } from '../../domain/payment.ts';
 import { amount, momentIn, monthName } from '../../html/formats.ts';
 import { type Html, html } from '../../html/html.ts';
-import { type ChargeTotals, type Made, madeCursorIn, madeCursorText } from '../../queries/month-charges.ts';
+import { type Made, madeCursorIn, madeCursorText } from '../../queries/month-charges.ts';
 import type { Answer } from '../parts/answer.ts';
 import {
   bookingPager,
