@@ -3,9 +3,9 @@ import { declareQuery } from '../document-store/queries.ts';
 import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { dueCorrected } from '../outbox/due.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
-import { isDueTrusted } from '../webhooks/delivery.ts';
 import { DIGEST_SPREAD_MS, planMails, type RecentMails, recentMailsCollection } from './hourly-limit.ts';
 import { isLimited } from './kinds.ts';
 import {
@@ -268,11 +268,10 @@ export class MailQueue {
     );
   }
 
-  /** Makes mails due now that are due further ahead than their delay allows: a wrong clock, here or in another process, stored them. */
+  /** Makes mails due now that a wrong clock has put off. */
   async correctDue(): Promise<void> {
     const now = this.#clock();
-    const correct: Change = (record) =>
-      record.state === 'Pending' && !isDueTrusted(record, now) ? { ...record, due: toTimestamp(now) } : undefined;
+    const correct: Change = (record) => dueCorrected(record, now);
     for await (const page of inPages(this.#collection.find(notDueBefore(toTimestamp(now))), PAGE))
       await Promise.all(page.map((stored) => this.#change(stored.key, correct, stored)));
   }

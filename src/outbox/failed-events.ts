@@ -4,6 +4,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Position, StoredEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { isDueTrusted } from './due.ts';
 
 /** An event that could not be turned into deliveries, or into mails (docs/decisions/webhook-deliveries.md). */
 export type FailedEvent = {
@@ -90,11 +91,7 @@ export async function openFailedEvents(deps: {
   async function due(limit: number): Promise<Stored<FailedEvent>[]> {
     const now = clock();
     const retrying = await Array.fromAsync(collection.find(inState('Retrying', limit)));
-    // A due time further ahead than planned comes from a wrong clock, here or in the process that wrote it.
-    return retrying.filter(({ document }) => {
-      const dueInMs = Date.parse(document.due) - now;
-      return dueInMs <= 0 || dueInMs > document.delayMs;
-    });
+    return retrying.filter(({ document }) => Date.parse(document.due) <= now || !isDueTrusted(document, now));
   }
 
   /** @returns the stored state, or undefined if it has changed meanwhile */

@@ -73,8 +73,6 @@ export const RETENTION_MS = 30 * DAY_MS;
 const PENDING_RETENTION_MS = 60 * DAY_MS;
 /** Attempts kept with a delivery. */
 const MAX_ATTEMPTS = 50;
-/** Maximum clock difference between two processes. */
-export const CLOCK_SLACK_MS = 1_000;
 
 export const deliveryCollection: Collection<DeliveryDocument> = {
   name: 'webhookDeliveries',
@@ -157,7 +155,3 @@ export function restarted(delivery: DeliveryDocument, due: Timestamp, now: numbe
 
 /** Whether a delivery waits for its first attempt. */
 export const isUntried = ({ state, tries }: DeliveryDocument): boolean => state === 'Pending' && tries === 0;
-
-/** Whether the due time of a delivery is plausible: at most its delay ahead, or now before the first try. */
-export const isDueTrusted = ({ due, delayMs = 0 }: Pick<DeliveryDocument, 'due' | 'delayMs'>, now: number): boolean =>
-  Date.parse(due) - now <= delayMs + CLOCK_SLACK_MS;

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
+import { isDueTrusted } from '../outbox/due.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { untilNext } from '../runtime/rounds.ts';
 import { mayTryAt } from './breaker.ts';
 import type { LoadedBreakers } from './breakers.ts';
-import { DUE_NOW, isDueTrusted } from './delivery.ts';
+import { DUE_NOW } from './delivery.ts';
 import type { DeliveryQueue } from './queue.ts';
 
 /** How often to look for retries and for deliveries that other processes have added. */
@@ -31,7 +32,6 @@ export function createDuePoll(deps: {
     for await (const delivery of queue.waiting()) {
       if (signal.aborted) break;
       const { webhookId, due } = delivery;
-      // A wrong clock, here or in the process that stored it, made it due too far ahead.
       const isCorrected = !isDueTrusted(delivery, clock()) && (await queue.correctDue(webhookId));
       const isRequested = due === DUE_NOW;
       const dueAt = isCorrected ? 0 : Date.parse(due);

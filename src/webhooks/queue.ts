@@ -1,17 +1,16 @@
 import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { dueCorrected } from '../outbox/due.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import {
   type Attempt,
   afterAttempts,
-  CLOCK_SLACK_MS,
   type DeliveryDocument,
   DUE_NOW,
   deliveryCollection,
   ended,
-  isDueTrusted,
   type NewDelivery,
   newDelivery,
   restarted,
@@ -131,24 +130,16 @@ export class DeliveryQueue {
     return undefined;
   }
 
-  /**
-   * Makes deliveries due now that are due further ahead than their delay allows: another process with a clock ahead stored them, or this
-   * clock was set back. @returns whether there were any
-   */
+  /** Makes deliveries due now that a wrong clock has put off. @returns whether there were any */
   async correctDue(webhookId: string): Promise<boolean> {
     const now = this.#clock();
-    let corrected = false;
-    const later = this.#collection.find(notDueBefore(webhookId, toTimestamp(now + CLOCK_SLACK_MS)));
-    for await (const page of inPages(later, PAGE)) {
-      const wrong = page.filter(({ document }) => !isDueTrusted(document, now));
-      corrected ||= wrong.length > 0;
-      const correct: Change = (delivery) =>
-        delivery.state === 'Pending' && !isDueTrusted(delivery, now)
-          ? { ...delivery, due: toTimestamp(now) }
-          : undefined;
-      await Promise.all(wrong.map((stored) => this.#change(stored.key, correct, stored)));
+    const correct: Change = (delivery) => dueCorrected(delivery, now);
+    let isAny = false;
+    for await (const page of inPages(this.#collection.find(notDueBefore(webhookId, toTimestamp(now))), PAGE)) {
+      const corrected = await Promise.all(page.map((stored) => this.#change(stored.key, correct, stored)));
+      isAny ||= corrected.some((delivery) => delivery !== undefined);
     }
-    return corrected;
+    return isAny;
   }
 
   /** Cancels the pending deliveries of a registration. */
