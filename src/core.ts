@@ -5,9 +5,12 @@ import { type Audit, createAudit } from './audit/audit.ts';
 import { type AddressConfirmation, createAddressConfirmation } from './auth/address-confirmation.ts';
 import { type ApiKeyUsage, createApiKeyUsage } from './auth/api-key-usage.ts';
 import type { Changing } from './auth/change-follow-up.ts';
+import { createEndings } from './auth/endings.ts';
+import { openInvitationRecords } from './auth/invitation-records.ts';
 import { createInvitations, type Invitations } from './auth/invitations.ts';
 import { createLinks } from './auth/links.ts';
 import { createPasswordReset, type PasswordReset } from './auth/password-reset.ts';
+import { openUserLookups } from './auth/user-lookups.ts';
 import { createUsers, type Users } from './auth/users.ts';
 import { openAttemptCounts } from './authorization-server/attempt-counts.ts';
 import { type AuthorizationServer, createAuthorizationServer } from './authorization-server/authorization-server.ts';
@@ -42,7 +45,6 @@ import { readServiceStatus, type ServiceStatus } from './monitoring/service-stat
 import { createStoreFacts, type StoreFacts } from './monitoring/store-facts.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
 import type { CopyOf } from './personal-data/copies.ts';
-import { createEndings } from './personal-data/endings.ts';
 import { destroyKeysForgottenSince } from './personal-data/forgotten.ts';
 import { createPersonalData, type PersonalData } from './personal-data/personal-data.ts';
 import { listReadModels } from './projector/listing.ts';
@@ -235,30 +237,26 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const log = served.membership;
   const checkedFiles = await openCheckedFiles({ documents, personalData, clock });
   const revocation = await createRevocation({ documents, log, clock, logger });
+  const invitationRecords = await openInvitationRecords({
+    ...{ documents, log, clock, logger },
+    users: await openUserLookups(documents),
+  });
   const endings = createEndings({
     ...{ revocation, calendarFeeds: served.calendarFeeds, preferences, checkedFiles, mail },
     sessions: { deleteAllOf: (userId) => deleteSessionsOf(documents, userId) },
-    invitations: {
-      withdrawLapsed: (account, context) => invitations.withdrawLapsed(account, context),
-      withdrawAll: (to, context) => invitations.withdrawAll(to, context),
-    },
+    invitations: invitationRecords,
   });
   const commands: Commands = {
     ...served,
     personalData: {
       async forget(subject, context) {
         const outcome = await served.personalData.forget(subject, context);
-        await endings.ofTexts(subject);
+        await endings.ofTexts(subject, context);
         return outcome;
       },
     },
   };
-  const users = await createUsers({
-    ...{ documents, log, clock, logger },
-    revocation: { ...revocation, endGrantsOf: endings.ofMembership, endAllOfUser: endings.ofUser },
-    forgetAddresses: endings.ofAddress,
-    withdrawLapsed: endings.ofRole,
-  });
+  const users = await createUsers({ documents, log, clock, logger, endings });
 
   const counts = await openAttemptCounts({ documents, secretKey: config.secretKey, clock });
   const links = createLinks({ secretKey: config.secretKey, clock });
@@ -274,9 +272,9 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     contacts,
     countChange: (account) => counts.add(['contact', account], ADDRESSES_PER_HOUR),
   });
-  const invitations = await createInvitations({
+  const invitations = createInvitations({
     ...linked,
-    ...{ documents, log, logger },
+    records: invitationRecords,
     countInvitation: (account) => counts.add(['invitations', account], INVITATIONS_PER_DAY),
   });
 
@@ -353,7 +351,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
       mailContent,
     },
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
-    changing: [users, authorizationServer.clients, revocation, invitations],
+    changing: [users, authorizationServer.clients, revocation, invitationRecords],
     maintenance: createMaintenance(base),
     // Imported on use, to save startup time.
     async resealRecords(onProgress) {

@@ -1,23 +1,24 @@
 import type { Logger } from 'pino';
 import type { Documents, Find, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
-import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import { type Account, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { isAddress, normalisedEmail } from '../domain/email-address.ts';
 import { brokenTextRule, hasLength, PASSWORD } from '../domain/limits.ts';
 import type { Role } from '../domain/roles.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createAccountMembers, type MemberRecords, openAccountMembers } from './account-members.ts';
+import type { Endings } from './endings.ts';
 import { accountsIn, membershipsIn } from './memberships.ts';
-import { hashPassword, isPassword } from './passwords.ts';
+import { hashPassword } from './passwords.ts';
 import { type ChangeContext, createRecorder, type MembershipLog, UNLOGGED } from './unlogged-changes.ts';
+import { createUserLookups } from './user-lookups.ts';
 import {
   type Changed,
   emailChanged,
   isOnlyAccount,
   isUser,
   newUser,
-  roleOf,
   signInState,
   USERS,
   type User,
@@ -33,22 +34,6 @@ import {
 
 export type { User };
 
-/** Revokes what was issued to a user: sessions, apps and calendar feeds. */
-export type UserRevocation = {
-  /** Signs the user out of every browser, also of those that are signing in. Connected apps stay connected. */
-  endSessionsOf(userId: string): Promise<void>;
-  /** Disconnects the apps that the user connected to the account. */
-  endAppsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void>;
-  /** Also ends the user's calendar feeds of the account. */
-  endGrantsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void>;
-  /** Ends the user's sessions, calendar feeds, grants, and everything issued under them. */
-  endAllOfUser(userId: string, context: ChangeContext): Promise<void>;
-};
-
-const withEmail = declareQuery(USERS, (email: string): Find<UserDocument> => ({ where: { email }, limit: 1 }), [
-  'ada@example.com',
-]);
-
 const unlogged = declareQuery(USERS, (): Find<UserDocument> => UNLOGGED, []);
 
 export type Users = Awaited<ReturnType<typeof createUsers>>;
@@ -56,16 +41,12 @@ export type Users = Awaited<ReturnType<typeof createUsers>>;
 /** Users are records in the document store. The log records changes to them without personal data (docs/decisions/accounts.md). */
 export async function createUsers(deps: {
   readonly documents: OperatedDocumentStore;
-  readonly revocation: UserRevocation;
+  readonly endings: Endings;
   readonly log: MembershipLog;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'error'>;
-  /** Erases the addresses of a user who is removed from other records. */
-  readonly forgetAddresses?: (user: User, context: ChangeContext) => Promise<void>;
-  /** Withdraws invitations to an account that were made by users who are no longer its Managers. */
-  readonly withdrawLapsed?: (account: Account, context: ChangeContext) => Promise<void>;
 }) {
-  const { documents, revocation, clock } = deps;
+  const { documents, endings, clock } = deps;
   const users = await documents.open(USERS);
   const members = createAccountMembers({ records: await openAccountMembers(documents), users: memberRecords(users) });
   const now = () => new Date(clock()).toISOString();
@@ -76,16 +57,12 @@ export async function createUsers(deps: {
     unlogged,
     isEnded: (user) => user.isRemoved === true,
     async settle({ id, isRemoved }, { type, data }, context) {
-      if (type === 'PasswordChanged') await revocation.endSessionsOf(id);
+      if (type === 'PasswordChanged') await endings.ofPassword(id);
       if (type !== 'MemberAdded' && type !== 'MemberRoleChanged' && type !== 'MemberRemoved') return;
       await members.update(data.account, id);
-      if (type !== 'MemberAdded') await deps.withdrawLapsed?.(data.account, context);
-      // The user allowed the apps what the former role could do.
-      if (type === 'MemberRoleChanged') await revocation.endAppsOf(id, accountKey(data.account), context);
-      if (type !== 'MemberRemoved') return;
-      await (isRemoved
-        ? revocation.endAllOfUser(id, context)
-        : revocation.endGrantsOf(id, accountKey(data.account), context));
+      if (type === 'MemberRoleChanged') await endings.ofRole(id, data.account, context);
+      if (type === 'MemberRemoved') await endings.ofMembership(id, data.account, context);
+      if (type === 'MemberRemoved' && isRemoved) await endings.ofUser(id, context);
     },
   });
 
@@ -142,7 +119,7 @@ export async function createUsers(deps: {
     return isRefusal(outcome) ? outcome : withoutHash(outcome);
   };
 
-  const found = lookups(users);
+  const found = createUserLookups(users);
 
   return {
     ...found,
@@ -258,7 +235,7 @@ export async function createUsers(deps: {
       );
       if (isRefusal(outcome)) return outcome;
       if (isUser(outcome)) return 'removed';
-      if (known !== undefined) await deps.forgetAddresses?.(known, context);
+      if (known !== undefined) await endings.ofAddress(known, context);
       await documents.purge();
       return 'removed';
     },
@@ -270,9 +247,9 @@ export async function createUsers(deps: {
      */
     async remove(id: string, context: ChangeContext): Promise<boolean> {
       const known = await found.get(id);
-      if (known !== undefined) await deps.forgetAddresses?.(known, context);
+      if (known !== undefined) await endings.ofAddress(known, context);
       const isChanged = !isRefusal(await change(id, withoutUser, context, { mayBeLast: true }));
-      await (isChanged ? documents.purge() : revocation.endAllOfUser(id, context));
+      await (isChanged ? documents.purge() : endings.ofUser(id, context));
       return isChanged;
     },
 
@@ -295,60 +272,6 @@ type NewUser = {
   /** Decides right before the record is written: a password takes a while to hash. */
   readonly refusalToJoin?: () => Promise<Refusal | undefined>;
 };
-
-/** Finds users. A removed user is not found, even while its record is still there. */
-function lookups(users: Documents<UserDocument>) {
-  let haveExisted = false;
-
-  async function find(email: string): Promise<UserDocument | undefined> {
-    for await (const { document } of users.find(withEmail(normalisedEmail(email))))
-      if (isUser(document)) return document;
-    return undefined;
-  }
-
-  return {
-    /** Whether any user exists, or has existed since this process first found one. */
-    async exist(): Promise<boolean> {
-      if (haveExisted) return true;
-      for await (const { document } of users.find(everyDocument())) {
-        if (!isUser(document)) continue;
-        haveExisted = true;
-        break;
-      }
-      return haveExisted;
-    },
-
-    async get(id: string): Promise<User | undefined> {
-      const stored = await users.get(id);
-      return stored && isUser(stored.document) ? withoutHash(stored.document) : undefined;
-    },
-
-    async byEmail(email: string): Promise<User | undefined> {
-      const user = await find(email);
-      return user && withoutHash(user);
-    },
-
-    /** The users who belong to the account, or all users, ordered by e-mail. */
-    async list(account?: Account): Promise<User[]> {
-      const members: User[] = [];
-      for await (const { document } of users.find(everyDocument()))
-        if (isUser(document) && (account === undefined || roleOf(document, account) !== undefined))
-          members.push(withoutHash(document));
-      return members.sort((a, b) => (a.email < b.email ? -1 : 1));
-    },
-
-    /**
-     * Takes equally long for an unknown e-mail and a wrong password.
-     * @param from the address that the password came from
-     */
-    async verifyPassword(email: string, password: string, from?: string): Promise<User | undefined> {
-      const user = await find(email);
-      if (!hasLength(password, { ...PASSWORD, min: 0 })) return undefined;
-      const right = await isPassword(password, user?.passwordHash, from);
-      return right && user !== undefined ? withoutHash(user) : undefined;
-    },
-  };
-}
 
 const NO_SUCH_USER = refuse('ResourceNotFound', 'There is no such user.');
 const ADDRESS_TAKEN = refuse('ValidationError', 'This address cannot be used.');

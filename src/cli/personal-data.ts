@@ -27,10 +27,9 @@ verifies. Names of brands and communities stay, and so do bookings and their pri
       wholeNumber,
     )
     .action((named, command) =>
-      operateOn(named, command, async ({ queries, commands, invitations }, { subject, target, name }, context) => {
+      operateOn(named, command, async ({ queries, commands }, { subject, target, name }, context) => {
         const isKnown = name !== undefined || (await queries.operator.isSubject(subject));
         if (!isKnown) return unknownSubject(subject);
-        if (typeof target !== 'string') await invitations.withdrawAll({ account: target }, context);
         const forgottenAt = await commands.personalData.forget(subject, context);
         if (isRefusal(forgottenAt)) return forgottenAt;
         return { json: { subject, forgottenAt }, note: whatStays(target, name) };

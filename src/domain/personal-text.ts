@@ -1,4 +1,4 @@
-import type { Account } from './account.ts';
+import { type Account, accountOfKey } from './account.ts';
 import type { BookingId, ClosureId } from './ids.ts';
 
 /** The owner of a personal text. Forgetting the subject destroys the key that its texts are sealed under (docs/decisions/personal-data.md). */
@@ -9,6 +9,10 @@ export const subjectInWords = (subject: Subject): string => subject.replace(':',
 
 /** The id of the user, if the subject is one. */
 export const userIdOf = (subject: Subject): string | undefined => /^user:(.+)$/.exec(subject)?.[1];
+
+/** The account, if the subject is one. */
+export const accountOfSubject = (subject: Subject): Account | undefined =>
+  accountOfKey(subject.replace(/^\w/, (first) => first.toUpperCase()));
 
 /** A text that only the key of its subject opens. Domain and projections pass it on unopened. */
 export type SealedText = { readonly subject: Subject; readonly sealed: string };

@@ -1,6 +1,7 @@
+import { createEndings } from '../../src/auth/endings.ts';
 import type { ChangeContext, MembershipLog } from '../../src/auth/unlogged-changes.ts';
 import { createUsers } from '../../src/auth/users.ts';
-import { createRevocation } from '../../src/authorization-server/revocation.ts';
+import { createRevocation, type Revocation } from '../../src/authorization-server/revocation.ts';
 import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { OPERATOR } from '../../src/domain/account.ts';
 import type { MembershipEvent } from '../../src/domain/events.ts';
@@ -30,13 +31,24 @@ export function createChangeLog(): MembershipLog & {
 /** A logger for components that report failures and continue. */
 export const NO_LOGGER = { error: () => {} };
 
+type Belongings = Parameters<typeof createEndings>[0];
+
+/** What ends with users who have nothing but apps, unless given. */
+export const endingsOf = (revocation: Revocation, invitations?: Belongings['invitations']) =>
+  createEndings({
+    revocation,
+    invitations: invitations ?? { withdrawLapsed: async () => {}, withdrawAll: async () => {} },
+    calendarFeeds: { endAllOf: async () => {} },
+    sessions: { deleteAllOf: async () => {} },
+    checkedFiles: { deleteAllOf: async () => {} },
+    preferences: { endOf: async () => {} },
+    mail: { endAllOf: async () => {}, forgetAddress: async () => {}, forgetTexts: async () => {} },
+  });
+
 /** Users, their ended grants, and the events appended about both. */
 export async function openUsers(documents: OperatedDocumentStore, clock: () => number) {
   const log = createChangeLog();
   const revocation = await createRevocation({ documents, log, clock, logger: NO_LOGGER });
-  const users = await createUsers({
-    ...{ documents, log, clock, logger: NO_LOGGER },
-    revocation: { ...revocation, endGrantsOf: revocation.endAppsOf },
-  });
+  const users = await createUsers({ documents, log, clock, logger: NO_LOGGER, endings: endingsOf(revocation) });
   return { log, revocation, users };
 }

@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { type InvitationRecords, openInvitationRecords } from '../../src/auth/invitation-records.ts';
 import { createInvitations, type Invitations } from '../../src/auth/invitations.ts';
 import { LINK_ENDED } from '../../src/auth/links.ts';
+import { openUserLookups } from '../../src/auth/user-lookups.ts';
 import { createUsers, type User, type Users } from '../../src/auth/users.ts';
 import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
@@ -10,7 +12,7 @@ import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { documentEngines } from '../document-store/engines.ts';
-import { BY_OPERATOR, createChangeLog, NO_LOGGER } from './change-log.ts';
+import { BY_OPERATOR, createChangeLog, endingsOf, NO_LOGGER } from './change-log.ts';
 import { linkDeps, tokenOf } from './mails.ts';
 
 const brand: Account = { kind: 'Brand', id: brandId(1) };
@@ -25,6 +27,7 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
   let documents: OperatedDocumentStore;
   let log: ReturnType<typeof createChangeLog>;
   let users: Users;
+  let records: InvitationRecords;
   let invitations: Invitations;
   let deps: ReturnType<typeof linkDeps>;
   let wait = 0;
@@ -42,16 +45,16 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
     wait = 0;
     isSettling = true;
     const revocation = await createRevocation({ documents, log, clock, logger: NO_LOGGER });
-    users = await createUsers({
-      ...{ documents, log, clock, logger: NO_LOGGER },
-      revocation: { ...revocation, endGrantsOf: revocation.endAppsOf },
-      forgetAddresses: ({ email }, context) => invitations.withdrawAll({ email }, context),
-      withdrawLapsed: async (account, context) => {
-        if (isSettling) await invitations.withdrawLapsed(account, context);
+    const lookups = await openUserLookups(documents);
+    records = await openInvitationRecords({ documents, log, clock, logger: NO_LOGGER, users: lookups });
+    const endings = endingsOf(revocation, {
+      withdrawAll: records.withdrawAll,
+      async withdrawLapsed(account, context) {
+        if (isSettling) await records.withdrawLapsed(account, context);
       },
     });
-    const countInvitation = async () => wait;
-    invitations = await createInvitations({ ...deps, documents, users, log, logger: NO_LOGGER, countInvitation });
+    users = await createUsers({ documents, log, clock, logger: NO_LOGGER, endings });
+    invitations = createInvitations({ ...deps, records, users, countInvitation: async () => wait });
   });
 
   const told = () => log.told.map(({ change: { type, data } }) => `${type} ${accountKey(data.account)}`);
@@ -253,7 +256,7 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
     accepted(await users.setRole(mallory.id, brand, 'Viewer', BY_OPERATOR));
     accepted(await users.setRole(mallory.id, brand, 'Manager', BY_OPERATOR));
     const { id } = await invite(mallory);
-    await invitations.withdrawLapsed(brand, BY_OPERATOR);
+    await records.withdrawLapsed(brand, BY_OPERATOR);
     expect(await invitations.listOpen(brand)).toMatchObject([{ id }]);
   });
 
@@ -285,7 +288,7 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
     expect(await stored()).toContain(invitation.id);
     expect(await stored()).not.toContain(email);
     log.fails(false);
-    await invitations.finishChanges();
+    await records.finishChanges();
     expect(told()).toEqual(['MemberInvited Brand:1', 'InvitationWithdrawn Brand:1']);
     expect(await stored()).not.toContain(`"${invitation.id}","version"`);
     expect(await invitations.listOpen(brand)).toEqual([]);

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createChangeFollowUp } from '../../src/auth/change-follow-up.ts';
+import type { Endings } from '../../src/auth/endings.ts';
 import { createUsers, type User } from '../../src/auth/users.ts';
 import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
@@ -10,7 +11,7 @@ import { LogUnavailable } from '../../src/runtime/unavailable.ts';
 import { accepted } from '../accepted.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
-import { BY_OPERATOR, createChangeLog, NO_LOGGER } from './change-log.ts';
+import { BY_OPERATOR, createChangeLog, endingsOf, NO_LOGGER } from './change-log.ts';
 
 const brand: Account = { kind: 'Brand', id: brandId(1) };
 const community: Account = { kind: 'Community', id: communityId(1) };
@@ -42,21 +43,21 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
       },
     };
     const deps = { documents, log: telling, clock: Date.now, logger: NO_LOGGER };
-    const actual = await createRevocation(deps);
+    const actual = endingsOf(await createRevocation(deps));
     const endedGrants: string[] = [];
     const endedSessions: string[] = [];
-    const revocation = {
+    const endings: Endings = {
       ...actual,
-      async endGrantsOf(userId: string, account: string) {
+      async ofMembership(userId, account) {
         if (fails.revocation || fails.of === userId) throw new Error('The store does not answer');
         if (fails.feeds) throw new LogUnavailable('The event log does not answer');
-        endedGrants.push(`${userId} ${account}`);
+        endedGrants.push(`${userId} ${accountKey(account)}`);
       },
-      async endSessionsOf(userId: string) {
+      async ofPassword(userId) {
         endedSessions.push(userId);
       },
     };
-    const users = await createUsers({ ...deps, revocation });
+    const users = await createUsers({ ...deps, endings });
     const told = () => log.told.map(({ change: { type, data } }) => `${type} ${accountKey(data.account)}`);
     return { users, endedGrants, endedSessions, log, told };
   }

@@ -28,4 +28,8 @@ test('the operator lists open invitations and withdraws one, whose link then no 
   expect(await list()).toMatchObject([bob]);
   const history: { event: string; actor: object }[] = await json('audit', ...mill);
   expect(history.at(-1)).toMatchObject({ event: 'InvitationWithdrawn', actor: { kind: 'operator' } });
+
+  // Forgetting an account withdraws the invitations to it, which hold addresses.
+  expect(await inProcess('forget', ...aurora)).toMatchObject({ code: 0 });
+  expect(await list()).toEqual([]);
 });

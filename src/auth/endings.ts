@@ -1,0 +1,89 @@
+import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import { accountOfSubject, type Subject, userIdOf } from '../domain/personal-text.ts';
+import type { ChangeContext } from './unlogged-changes.ts';
+
+/** What belongs to users outside their own records. */
+type Belongings = {
+  readonly revocation: {
+    endSessionsOf(userId: string): Promise<void>;
+    endAppsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void>;
+    endAllOfUser(userId: string, context: ChangeContext): Promise<void>;
+  };
+  readonly calendarFeeds: {
+    endAllOf(userId: string, account: Account | undefined, context: ChangeContext): Promise<void>;
+  };
+  /** Of the console. */
+  readonly sessions: { deleteAllOf(userId: string): Promise<void> };
+  readonly invitations: {
+    withdrawLapsed(account: Account, context: ChangeContext): Promise<void>;
+    withdrawAll(of: { readonly email: string } | { readonly account: Account }, context: ChangeContext): Promise<void>;
+  };
+  /** Of the console. */
+  readonly checkedFiles: { deleteAllOf(userId: string): Promise<void> };
+  readonly preferences: { endOf(userId: string, account?: AccountKey): Promise<void> };
+  readonly mail: {
+    endAllOf(userId: string): Promise<void>;
+    forgetAddress(email: string): Promise<void>;
+    forgetTexts(): Promise<void>;
+  };
+};
+
+export type Endings = ReturnType<typeof createEndings>;
+
+/** What ends with a password, a role, a membership, a user or the texts of a subject, beyond their own records: the whole list, by cause. */
+export function createEndings(belongings: Belongings) {
+  const { revocation, calendarFeeds, sessions, invitations, checkedFiles, preferences, mail } = belongings;
+
+  /** A member gets another role: the invitations of former Managers, and the apps, which may do what the former role could. */
+  async function ofRole(userId: string, account: Account, context: ChangeContext): Promise<void> {
+    await invitations.withdrawLapsed(account, context);
+    await revocation.endAppsOf(userId, accountKey(account), context);
+  }
+
+  return {
+    ofRole,
+
+    /**
+     * A password changes: signs the user out of every browser, also of those that are signing in. Sessions of the console are older than the
+     * password, and invalid by that. Connected apps stay connected.
+     */
+    ofPassword: (userId: string): Promise<void> => revocation.endSessionsOf(userId),
+
+    /** A user leaves an account. */
+    async ofMembership(userId: string, account: Account, context: ChangeContext): Promise<void> {
+      await ofRole(userId, account, context);
+      await calendarFeeds.endAllOf(userId, account, context);
+      await preferences.endOf(userId, accountKey(account));
+      await checkedFiles.deleteAllOf(userId);
+    },
+
+    /** A user is removed, after leaving all accounts. Can be repeated. */
+    async ofUser(userId: string, context: ChangeContext): Promise<void> {
+      await revocation.endAllOfUser(userId, context);
+      await calendarFeeds.endAllOf(userId, undefined, context);
+      await preferences.endOf(userId);
+      await checkedFiles.deleteAllOf(userId);
+      await mail.endAllOf(userId);
+      await sessions.deleteAllOf(userId);
+    },
+
+    /** The same, while the record of the user still has the address. The pending one is left out: it may be that of a stranger. */
+    async ofAddress({ email }: { readonly email: string }, context: ChangeContext): Promise<void> {
+      await invitations.withdrawAll({ email }, context);
+      await mail.forgetAddress(email);
+    },
+
+    /** `venue forget`, after the key was destroyed that opens the texts of the subject. Can be repeated. */
+    async ofTexts(subject: Subject, context: ChangeContext): Promise<void> {
+      const account = accountOfSubject(subject);
+      if (account !== undefined) await invitations.withdrawAll({ account }, context);
+      const userId = userIdOf(subject);
+      if (userId !== undefined) {
+        await preferences.endOf(userId);
+        await checkedFiles.deleteAllOf(userId);
+        await mail.endAllOf(userId);
+      }
+      await mail.forgetTexts();
+    },
+  };
+}
