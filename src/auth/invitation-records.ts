@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Collection, DocumentStore, DocumentStoreOperations, Find } from '../document-store/document-store.ts';
+import type { Collection, DocumentStore, Find } from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey, accountOfKey, SYSTEM } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
@@ -10,7 +10,7 @@ import type { MembershipEvent } from '../domain/events.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { MAX_INVITATIONS } from '../domain/limits.ts';
 import { memberRoleOf, type Role } from '../domain/roles.ts';
-import { atMost, openAccountQuota } from '../quotas/account-quota.ts';
+import { atMost, eachOf, openAccountQuota } from '../quotas/account-quota.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { LINK_ENDED } from './links.ts';
 import { roleIn } from './memberships.ts';
@@ -72,7 +72,7 @@ export type InvitationRecords = Awaited<ReturnType<typeof openInvitationRecords>
 
 /** The stored invitations: which are open, and how they end. */
 export async function openInvitationRecords(deps: {
-  readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
+  readonly documents: DocumentStore;
   readonly users: Pick<UserLookups, 'get'>;
   readonly log: MembershipLog;
   readonly clock: Clock;
@@ -88,16 +88,16 @@ export async function openInvitationRecords(deps: {
     settle: async () => {},
   });
 
-  const quota = await openAccountQuota<{ readonly id: string }>({
+  const quota = await openAccountQuota<Pick<Invitation, 'id' | 'expiresAt'>>({
     documents,
     collection: { name: 'invitationQuotas', kind: 'record', indexes: [] },
     idOf: ({ id }) => id,
-    exists: async (id) => {
+    exist: eachOf(async ({ id, expiresAt }) => {
+      if (Date.parse(expiresAt) <= clock()) return false;
       const stored = await records.get(id);
       return stored && (await opened(id, stored.document)) !== undefined;
-    },
-    existing: async (account) => (await openOf(account)).map(({ id }) => ({ id })),
-    clock,
+    }),
+    existing: async (account) => (await openOf(account)).map(({ id, expiresAt }) => ({ id, expiresAt })),
   });
   const oneMore = atMost(
     MAX_INVITATIONS,
@@ -169,11 +169,11 @@ export async function openInvitationRecords(deps: {
   ): Promise<Invitation | Refusal> {
     const { account, role, email } = wanted;
     const key = accountKey(account);
-    const taken = await quota.take(key, () => ({ id: `inv_${randomBytes(12).toString('base64url')}` }), oneMore);
-    if (isRefusal(taken)) return taken;
-    const { id } = taken;
     const now = clock();
     const [createdAt, expiresAt] = [toTimestamp(now), toTimestamp(now + INVITED_MS)];
+    const id = `inv_${randomBytes(12).toString('base64url')}`;
+    const taken = await quota.take(key, () => ({ id, expiresAt }), oneMore);
+    if (isRefusal(taken)) return taken;
     const data = { changeId: randomUUID(), account, invitationId: id, role: memberRoleOf(role) };
     const document = { account: key, role, email, createdAt, expiresAt, ...defined({ inviterId }) };
     await records.insert(id, withChanges<InvitationDocument>(document, [{ type: 'MemberInvited', data }], context));

@@ -4,7 +4,7 @@ import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { isAddress, normalisedEmail } from '../domain/email-address.ts';
-import { brokenTextRule, hasLength, PASSWORD } from '../domain/limits.ts';
+import { brokenTextRule, PASSWORD } from '../domain/limits.ts';
 import type { Role } from '../domain/roles.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createAccountMembers, type MemberRecords, openAccountMembers } from './account-members.ts';

@@ -11,19 +11,13 @@ import {
   type WithUnlogged,
   withChanges,
 } from '../auth/unlogged-changes.ts';
-import type {
-  Collection,
-  DocumentStore,
-  DocumentStoreOperations,
-  Find,
-  Stored,
-} from '../document-store/document-store.ts';
+import type { Collection, DocumentStore, Find, Stored } from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, AUTHORIZATION_SERVER, accountKey, accountOfKey } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { LABEL } from '../domain/limits.ts';
-import { atMost, openAccountQuota } from '../quotas/account-quota.ts';
+import { atMost, eachOf, openAccountQuota } from '../quotas/account-quota.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
@@ -74,7 +68,7 @@ const unlogged = declareQuery(CLIENTS, (): Find<ClientDocument> => UNLOGGED, [])
 export type Clients = Awaited<ReturnType<typeof createClients>>;
 
 export async function createClients(deps: {
-  documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
+  documents: DocumentStore;
   secretKey: SecretKey;
   clock: Clock;
   revocation: Revocation;
@@ -104,12 +98,11 @@ export async function createClients(deps: {
     documents: deps.documents,
     collection: { name: 'clientQuotas', kind: 'record', indexes: [] },
     idOf: ({ clientId }) => clientId,
-    exists: async (id) => {
-      const stored = await clients.get(id);
+    exist: eachOf(async ({ clientId }) => {
+      const stored = await clients.get(clientId);
       return stored && isThere(stored.document);
-    },
+    }),
     existing: (account) => Array.fromAsync(clients.find(ofAccount(account)), ({ key }) => ({ clientId: key })),
-    clock,
   });
   const oneMore = atMost(
     clientsPerAccount,

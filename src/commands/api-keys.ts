@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
 import type { Credentials } from '../credentials/credentials.ts';
-import type { DocumentStore, DocumentStoreOperations, Find } from '../document-store/document-store.ts';
+import type { DocumentStore, Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { issueApiKey, revokeApiKey } from '../domain/api-key.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { type ApiKeyId, apiKeyId } from '../domain/ids.ts';
 import { streamOf } from '../domain/streams.ts';
-import { atMost, openAccountQuota } from '../quotas/account-quota.ts';
+import { atMost, eachOf, openAccountQuota } from '../quotas/account-quota.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { apiKeyFormat } from '../secrets/credential-format.ts';
 import { apiKey } from './aggregates.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
@@ -37,29 +36,27 @@ const ofAccount = declareQuery(apiKeys, (account: AccountKey): Find<ApiKeyDocume
 
 export async function createApiKeyCommands(deps: {
   readonly handler: CommandHandler;
-  readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
+  readonly documents: DocumentStore;
   readonly readModels: Pick<ReadModels, 'collection'>;
   readonly credentials: Pick<Credentials, 'add' | 'end'>;
-  readonly clock: Clock;
   /** Keys an account may have that are not revoked. */
   readonly perAccount: number;
 }): Promise<ApiKeyCommands> {
-  const { handler, documents, readModels, credentials, clock, perAccount } = deps;
+  const { handler, documents, readModels, credentials, perAccount } = deps;
   const quota = await openAccountQuota<Pick<ApiKeyDocument, 'apiKeyId'>>({
     documents,
     collection: { name: 'apiKeyQuotas', kind: 'record', indexes: [] },
     idOf: ({ apiKeyId: id }) => id,
-    exists: async (id) => {
+    exist: eachOf(async ({ apiKeyId: id }) => {
       const key = await handler.load(streamOf.apiKey(id), apiKey);
       return key && !key.revoked;
-    },
+    }),
     async existing(account) {
       const stored = await Array.fromAsync(readModels.collection(apiKeys).find(ofAccount(account)));
       return stored.flatMap(({ document: { apiKeyId: id, revokedAt } }) =>
         revokedAt === undefined ? { apiKeyId: id } : [],
       );
     },
-    clock,
   });
   const oneMore = atMost(perAccount, `An account can have at most ${perAccount} API keys; revoke one first.`);
 

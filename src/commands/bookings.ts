@@ -94,15 +94,16 @@ export function createBookingCommands(deps: {
     const stream = streamOf.spaceDay(details.spaceId, details.date);
     const { bookingId, brand, idempotencyKey } = wanted;
     const quota = await pendingQuota?.take(brand.brandId, { bookingId, stream, ...defined({ idempotencyKey }) });
-    if (pendingQuota !== undefined && quota === undefined) {
+    if (isRefusal(quota)) {
       // A repetition still gets the booking of the first request.
       const isRepeated =
         idempotencyKey !== undefined &&
         findByIdempotencyKey(await handler.load(stream, spaceDay), wanted) !== undefined;
-      if (!isRepeated) return tooManyPending(pendingQuota.limit);
+      if (!isRepeated) return quota;
     }
     const outcome = await handler.execute(stream, spaceDay, context, (day) => {
-      if (quota?.isValid() === false) throw new Unavailable(`Booking ${bookingId} waited too long to be appended`);
+      if (!isRefusal(quota) && quota?.isValid() === false)
+        throw new Unavailable(`Booking ${bookingId} waited too long to be appended`);
       return requestBooking(day, wanted, { now: clock(), ...deps.pricing });
     });
     if (isRefusal(outcome) || outcome.events.length === 0) await pendingQuota?.release(brand.brandId, bookingId);
@@ -161,12 +162,6 @@ export function createBookingCommands(deps: {
       onBooking(id, context, (day, bookingId) => completeBooking(day, { bookingId }, { now: clock() })),
   };
 }
-
-const tooManyPending = (limit: number): Refusal =>
-  refuse(
-    'BookingNotAllowed',
-    `At most ${limit} requests of a brand may wait for an answer at once. Wait for an answer, or cancel a request.`,
-  );
 
 /** A booking at the moment it was requested, with the texts as they were sent: the event holds them sealed. */
 const asRequested = (data: BookingRequested['data'], details: BookingDetails, at: Timestamp): ReadableBooking =>

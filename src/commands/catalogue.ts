@@ -1,6 +1,6 @@
 import { communities } from '../../projections/communities.ts';
 import { type SpaceDocument, spaces } from '../../projections/spaces.ts';
-import type { DocumentStore, DocumentStoreOperations, Find } from '../document-store/document-store.ts';
+import type { DocumentStore, Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { accountKey, accountOfKey } from '../domain/account.ts';
 import { addBrand, type Brand } from '../domain/brand.ts';
@@ -20,7 +20,7 @@ import {
   wrongSpace,
 } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
-import { atMost, openAccountQuota } from '../quotas/account-quota.ts';
+import { atMost, eachOf, openAccountQuota } from '../quotas/account-quota.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { brand, community, space } from './aggregates.ts';
@@ -79,7 +79,7 @@ export type CatalogueCommands = {
 
 export async function createCatalogueCommands(deps: {
   readonly handler: CommandHandler;
-  readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
+  readonly documents: DocumentStore;
   readonly readModels: ReadModels;
   readonly clock: Clock;
   readonly ids: { readonly communities: Sequence; readonly spaces: Sequence; readonly brands: Sequence };
@@ -91,13 +91,12 @@ export async function createCatalogueCommands(deps: {
     documents,
     collection: { name: 'spaceQuotas', kind: 'record', indexes: [] },
     idOf: ({ spaceId: id }) => String(id),
-    exists: async (id) => ((await handler.load(streamOf.space(Number(id)), space)) === undefined ? undefined : true),
+    exist: eachOf(async ({ spaceId: id }) => (await handler.load(streamOf.space(id), space)) && true),
     async existing(account) {
       const owner = communityId(accountOfKey(account)?.id ?? 0);
       const stored = await Array.fromAsync(readModels.collection(spaces).find(spacesOf(owner)));
       return stored.map(({ document: { spaceId: id } }) => ({ spaceId: id }));
     },
-    clock,
   });
   const oneMore = atMost(
     spacesPerCommunity,

@@ -116,7 +116,6 @@ export async function createCommands(deps: {
       documents,
       readModels,
       credentials,
-      clock,
       perAccount: settings.apiKeysPerAccount,
     }),
     calendarFeeds: createCalendarFeedCommands({ handler, credentials }),

@@ -5,7 +5,7 @@ import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { WebhookOwner } from '../domain/events.ts';
 import type { WebhookId } from '../domain/ids.ts';
 import { type Webhook, webhookQuota } from '../domain/webhook.ts';
-import { openAccountQuota } from '../quotas/account-quota.ts';
+import { eachOf, openAccountQuota } from '../quotas/account-quota.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 type Registration = Pick<WebhookDocument, 'webhookId' | 'credential'>;
@@ -17,33 +17,38 @@ export async function openWebhookQuota(deps: {
   readonly load: (webhookId: string) => Promise<Pick<Webhook, 'status'> | undefined>;
   /** The registrations of an account in the read model. */
   readonly existing: (account: AccountKey) => Promise<readonly Registration[]>;
+  /** The clock if the document store has none of its own: all processes then run on this machine. */
   readonly clock: Clock;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic?: () => number;
   /** Registrations an account may have. */
   readonly perAccount: number;
 }) {
-  const { documents, load, existing, clock, perAccount } = deps;
+  const { documents, load, existing, clock, monotonic, perAccount } = deps;
   const quota = await openAccountQuota<Registration>({
     documents,
     collection: { name: 'webhookQuotas', kind: 'record', indexes: [] },
     idOf: ({ webhookId }) => webhookId,
-    exists: async (id) => {
-      const webhook = await load(id);
+    exist: eachOf(async ({ webhookId }) => {
+      const webhook = await load(webhookId);
       return webhook && webhook.status !== 'removed';
-    },
+    }),
     existing,
-    clock,
+    monotonic,
   });
 
   return {
     /** Counts a registration that is about to be made. @returns a refusal if there may be none */
     async take({ account, credential }: WebhookOwner, webhookId: WebhookId): Promise<Refusal | undefined> {
+      const now = (await documents.now()) ?? clock();
       const reserved = await quota.take(
         accountKey(account),
         () => ({ webhookId, credential }),
-        ({ items: others, recent, now }) => {
+        ({ items: others, recent }) => {
           const ofCredential = others.filter((each) => each.credential === credential).length;
           return webhookQuota({ ofCredential, ofAccount: others.length, recent }, perAccount, now);
         },
+        now,
       );
       return isRefusal(reserved) ? reserved : undefined;
     },

@@ -52,7 +52,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   sealsSent: {},
   sealTiles: {},
   pendingContacts: { ttl: 'expiresAt' },
-  pendingQuotas: {},
+  requestQuotas: {},
   spaceQuotas: {},
   signingKeys: {},
   // The header holds the same information.

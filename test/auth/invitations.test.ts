@@ -250,6 +250,17 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
     expect(await invitations.listOpen(brand)).toHaveLength(20);
   });
 
+  test('an invitation takes no place once it has expired, also when its record is gone', async () => {
+    for (let index = 0; index < 20; index++)
+      accepted(await invitations.invite({ ...invited, email: `p${index}@example.com` }, undefined, BY_OPERATOR));
+    expect(await invitations.invite(invited, undefined, BY_OPERATOR)).toMatchObject({ refused: 'ValidationError' });
+    const stored = await documents.open<object>({ name: 'invitations', kind: 'record', indexes: [] });
+    for (const { id } of (await invitations.listOpen(brand)).slice(0, 10)) await stored.delete(id);
+    now += WEEK;
+    for (let index = 0; index < 20; index++)
+      accepted(await invitations.invite({ ...invited, email: `q${index}@example.com` }, undefined, BY_OPERATOR));
+  });
+
   test('a late consequence of a demotion ends nothing of a user who is a Manager again', async () => {
     const mallory = await manager();
     isSettling = false;

@@ -41,7 +41,6 @@ async function openProcess() {
   const commands = await createApiKeyCommands({
     documents,
     readModels: NO_READ_MODELS,
-    clock: Date.now,
     perAccount: 1_000,
     handler: {
       ...handler,
