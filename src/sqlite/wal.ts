@@ -45,8 +45,8 @@ export function watchWal(
 
 /**
  * Moves the WAL into the database, and makes it start again: a commit takes half as long where it has been written before. Others write
- * meanwhile; only while it starts again, they wait for what they have written last. Then makes a commit without a change: SQLite brings the beginning of a new WAL to the disk, and no other connection should have to wait
- * for that.
+ * meanwhile; only while it starts again, they wait for what they have written last. Then makes a commit without a change: SQLite brings the
+ * beginning of a new WAL to the disk, and no other connection should have to wait for that.
  */
 export function checkpointWal(database: DatabaseSync): void {
   const isTooLong = sizeOf(database)().all >= TOO_LONG_BYTES;
