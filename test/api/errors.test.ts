@@ -21,6 +21,25 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
+/** Sends bytes as they are. @returns the connection, and what has arrived so far */
+async function sending(request: string) {
+  const { server } = service.app;
+  if (!server.listening) await service.app.listen({ host: '127.0.0.1', port: 0 });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('not listening');
+  const socket = connect(address.port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  await once(socket, 'connect');
+  // What is written before a slow connection is made would come first.
+  socket.write(request);
+  return { socket, answer: () => text };
+}
+
 const shape = (error: string) => ({ error, details: expect.stringMatching(/\S/) });
 
 type Operation = {
@@ -75,57 +94,36 @@ describe('every error has the same shape', () => {
     expect(answer.headers['content-type']).toMatch(/^application\/json/);
   });
 
-  test.each([
-    ['broken JSON', '{"spaceId":', 'application/json', /not valid JSON/],
-    ['an empty body', '', 'application/json', /A body is required/],
-    ['a JSON array', '[]', 'application/json', /object/],
-    ['null', 'null', 'application/json', /object/],
-    ['another content type', 'spaceId=1', 'application/x-www-form-urlencoded', /application\/json/],
-    ['plain text', '{"spaceId":1}', 'text/plain', /application\/json/],
-    ['a body too large', JSON.stringify({ message: 'x'.repeat(100_000) }), 'application/json', /too large/],
-    [
-      'a prototype',
-      '{"__proto__":{"x":1}}',
-      'application/json',
-      /^The body has a property that is not allowed: __proto__/,
-    ],
-    [
-      'a constructor',
-      '{"constructor":{"prototype":{}}}',
-      'application/json',
-      /^The body has a property that is not allowed/,
-    ],
-  ])('%s', async (_, payload, type, details) => {
+  const JSON_TYPE = 'application/json';
+  const saying = (message: string) => `{"spaceId":1,"startTime":"2026-12-10","startHour":9,"message":"${message}"}`;
+  const bytes = (...each: readonly number[]) => Buffer.from([...Buffer.from('{"message":"'), ...each, 0x22, 0x7d]);
+
+  test.each<[string, string | Buffer, string, string?]>([
+    ['broken JSON', '{"spaceId":', 'not valid JSON'],
+    ['an empty body', '', 'A body is required'],
+    ['a JSON array', '[]', 'object'],
+    ['null', 'null', 'object'],
+    ['another content type', 'spaceId=1', JSON_TYPE, 'application/x-www-form-urlencoded'],
+    ['plain text', '{"spaceId":1}', JSON_TYPE, 'text/plain'],
+    ['a body too large', JSON.stringify({ message: 'x'.repeat(100_000) }), 'too large'],
+    ['a prototype', '{"__proto__":{"x":1}}', 'The body has a property that is not allowed: __proto__'],
+    ['a constructor', '{"constructor":{"prototype":{}}}', 'The body has a property that is not allowed'],
+    // Text that not every store can hold.
+    ['half of a surrogate pair', saying('\\ud800'), 'message'],
+    ['the other half', '{"message":"x \\uDC00 y"}', 'message'],
+    ['half of one in a name', '{"\\udfff":1}', 'Unicode'],
+    ['half of one deep within', '{"a":[{"b":"\\ud83d"}]}', 'b'],
+    ['half of one deeper than a stack', `{"a":${'['.repeat(25_000)}"\\ud83d"${']'.repeat(25_000)}}`, 'a'],
+    ['U+0000', saying('a\\u0000b'), 'U+0000'],
+    ['U+0000 in a name', '{"a":{"\\u0000":1}}', 'A name in a must not'],
+    ['bytes that are not UTF-8', bytes(0xff), 'UTF-8'],
+    ['a surrogate in UTF-8', bytes(0xed, 0xa0, 0x80), 'UTF-8'],
+    ['UTF-16', Buffer.from('{"spaceId":1}', 'utf16le'), 'JSON'],
+  ])('%s', async (_, payload, named, type = JSON_TYPE) => {
     const answer = await service.app.inject({
       method: 'POST',
       url: '/api/v1/bookings',
       headers: { authorization: `Bearer ${brand.key}`, 'content-type': type },
-      payload,
-    });
-    expect(answer.statusCode).toBe(400);
-    expect(answer.json()).toEqual({ error: 'ValidationError', details: expect.stringMatching(details) });
-  });
-
-  test.each([
-    [
-      'half of a surrogate pair',
-      Buffer.from('{"spaceId":1,"startTime":"2026-12-10","startHour":9,"message":"\\ud800"}'),
-      'message',
-    ],
-    ['the other half', Buffer.from('{"message":"x \\uDC00 y"}'), 'message'],
-    ['half of one in a name', Buffer.from('{"\\udfff":1}'), 'Unicode'],
-    ['half of one deep within', Buffer.from('{"a":[{"b":"\\ud83d"}]}'), 'b'],
-    ['half of one deeper than a stack', Buffer.from(`{"a":${'['.repeat(25_000)}"\\ud83d"${']'.repeat(25_000)}}`), 'a'],
-    ['U+0000', Buffer.from('{"spaceId":1,"startTime":"2026-12-10","startHour":9,"message":"a\\u0000b"}'), 'U+0000'],
-    ['U+0000 in a name', Buffer.from('{"a":{"\\u0000":1}}'), 'A name in a must not'],
-    ['bytes that are not UTF-8', Buffer.from([...Buffer.from('{"message":"'), 0xff, ...Buffer.from('"}')]), 'UTF-8'],
-    ['a surrogate in UTF-8', Buffer.from([...Buffer.from('{"message":"'), 0xed, 0xa0, 0x80, 0x22, 0x7d]), 'UTF-8'],
-    ['UTF-16', Buffer.from('{"spaceId":1}', 'utf16le'), 'JSON'],
-  ])('refuses text that not every store can hold: %s', async (_, payload, named) => {
-    const answer = await service.app.inject({
-      method: 'POST',
-      url: '/api/v1/bookings',
-      headers: { authorization: `Bearer ${brand.key}`, 'content-type': 'application/json' },
       payload,
     });
     expect(answer.statusCode).toBe(400);
@@ -205,61 +203,31 @@ describe('every error has the same shape', () => {
     });
     server.requestTimeout = 200;
     server.headersTimeout = 200;
-    if (!server.listening) await service.app.listen({ host: '127.0.0.1', port: 0 });
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('not listening');
-    const socket = connect(address.port, '127.0.0.1');
-    onTestFinished(() => void socket.destroy());
-    socket.on('error', () => {});
-    await once(socket, 'connect');
-    // What is written before a slow connection is made would come first.
-    socket.write(request);
+    const { socket, answer } = await sending(request);
     const dripping = setInterval(() => socket.write('x'), 50);
     onTestFinished(() => clearInterval(dripping));
-    let text = '';
-    socket.on('data', (chunk) => {
-      text += chunk;
-    });
-    await eventually(() => expect(text).toContain('The request did not arrive in time.'));
+    await eventually(() => expect(answer()).toContain('The request did not arrive in time.'));
   });
 
   const LONG = 'x'.repeat(20_000);
+  const GET = 'GET /api/v1/bookings HTTP/1.1\r\n';
   test.each([
-    [
-      'with headers that are too long',
-      `GET /api/v1/bookings HTTP/1.1\r\nHost: x\r\nCookie: ${LONG}\r\n\r\n`,
-      400,
-      'The headers are',
-    ],
+    ['with headers that are too long', `${GET}Host: x\r\nCookie: ${LONG}\r\n\r\n`, 400, 'The headers are'],
     ['with a URL that is too long', `GET /api/v1/bookings?q=${LONG} HTTP/1.1\r\nHost: x\r\n\r\n`, 400, 'The URL is'],
     ['with both', `GET /${LONG.slice(0, 9_000)} HTTP/1.1\r\nHost: x\r\nA: ${LONG}\r\n\r\n`, 400, 'too long'],
     ['that begins HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'not valid HTTP/1.1'],
     ['that is not HTTP', 'NONSENSE\r\n\r\n', 400],
-    ['without a Host', 'GET /api/v1/bookings HTTP/1.1\r\n\r\n', 400],
+    ['without a Host', `${GET}\r\n`, 400],
     ['without a Host, for a page', 'GET /console HTTP/1.1\r\nAccept: text/html\r\n\r\n', 400],
-    ['with two Hosts', 'GET /api/v1/bookings HTTP/1.1\r\nHost: x\r\nhost: y\r\n\r\n', 400],
+    ['with two Hosts', `${GET}Host: x\r\nhost: y\r\n\r\n`, 400],
     ['with two Hosts, for a page', 'GET /console HTTP/1.1\r\nHost: x\r\nHost: x\r\nAccept: text/html\r\n\r\n', 400],
     ['without a Host, in HTTP/1.0', 'GET /api/v1/bookings HTTP/1.0\r\nOrigin: https://app.example\r\n\r\n', 401],
-    [
-      'with an unsupported expectation',
-      'GET /api/v1/bookings HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n\r\n',
-      400,
-      'Expect',
-    ],
+    ['with an unsupported expectation', `${GET}Host: x\r\nExpect: foo\r\n\r\n`, 400, 'Expect'],
     ['for a tunnel', 'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n', 404],
   ])('a request %s', async (_, request, status, words = '') => {
-    if (!service.app.server.listening) await service.app.listen({ host: '127.0.0.1', port: 0 });
-    const address = service.app.server.address();
-    if (address === null || typeof address === 'string') throw new Error('not listening');
-    const answer = await new Promise<string>((resolve, reject) => {
-      const socket = connect(address.port, '127.0.0.1', () => socket.write(request));
-      let text = '';
-      socket.on('data', (chunk) => {
-        text += chunk;
-      });
-      socket.on('close', () => resolve(text));
-      socket.on('error', reject);
-    });
+    const sent = await sending(request);
+    await once(sent.socket, 'close');
+    const answer = sent.answer();
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(answer).toMatch(/\r\ncontent-type: application\/json; charset=utf-8\r\n/i);
     expect(answer).toMatch(/\r\nx-request-id: [\w-]+\r\n/i);
@@ -271,32 +239,21 @@ describe('every error has the same shape', () => {
   });
 });
 
-test('error messages name the type of a value in words', async () => {
-  const details = async (method: 'GET' | 'POST', url: string, body?: object) => {
-    const answer = await service.app.inject({
-      ...{ method, url: `/api/v1${url}`, headers: { authorization: `Bearer ${brand.key}` } },
-      ...(body && { payload: body }),
-    });
-    expect(answer.statusCode).toBe(400);
-    return answer.json().details;
-  };
-  const booking = { spaceId: 1, startTime: '2026-12-10', startHour: 9 };
-  for (const [found, expected] of [
-    [details('POST', '/bookings', { ...booking, spaceId: '1' }), 'spaceId must be a whole number, not a string.'],
-    [details('POST', '/bookings', { ...booking, startHour: null }), 'startHour must be a whole number.'],
-    [details('POST', '/bookings', { ...booking, startTime: 7 }), 'startTime must be a string.'],
-    [details('POST', '/bookings', { ...booking, message: 7 }), 'message must be a string.'],
-    [
-      details('POST', '/webhooks', { url: 'https://a.example', events: '15' }),
-      'events must be a whole number, not a string.',
-    ],
-    [
-      details('GET', '/spaces/one/availability?date=2026-12-10'),
-      'spaceId must be a whole number, 0 to 9007199254740991.',
-    ],
-    [details('GET', '/bookings?status=Pending&status=Approved'), 'status must be given only once.'],
-  ] as const)
-    expect(await found).toBe(expected);
+const BOOKING = { spaceId: 1, startTime: '2026-12-10', startHour: 9 };
+const WEBHOOK = { url: 'https://a.example', events: '15' };
+
+test.each<[string, string, object?]>([
+  ['spaceId must be a whole number, not a string.', '/bookings', { ...BOOKING, spaceId: '1' }],
+  ['startHour must be a whole number.', '/bookings', { ...BOOKING, startHour: null }],
+  ['startTime must be a string.', '/bookings', { ...BOOKING, startTime: 7 }],
+  ['message must be a string.', '/bookings', { ...BOOKING, message: 7 }],
+  ['events must be a whole number, not a string.', '/webhooks', WEBHOOK],
+  ['spaceId must be a whole number, 0 to 9007199254740991.', '/spaces/one/availability?date=2026-12-10'],
+  ['status must be given only once.', '/bookings?status=Pending&status=Approved'],
+])('an error names the type of a value in words: %s', async (details, path, body) => {
+  const method = body === undefined ? 'GET' : 'POST';
+  const answer = await service.call(method, `/api/v1${path}`, { key: brand.key, ...defined({ body }) });
+  expect([answer.statusCode, answer.json().details]).toEqual([400, details]);
 });
 
 describe('cross-origin requests', () => {

@@ -95,13 +95,13 @@ describe('authorization requests', () => {
 });
 
 describe('token requests', () => {
-  const exchange = (url: URL, fields: Record<string, string>) =>
+  const exchange = ({ callback, verifier }: Awaited<ReturnType<TestApp['allow']>>, fields: Record<string, string>) =>
     form('/connect/token', {
       grant_type: 'authorization_code',
-      code: url.searchParams.get('code') ?? '',
+      code: callback.searchParams.get('code') ?? '',
       client_id: app.id,
       redirect_uri: REDIRECT,
-      resource: 'api',
+      code_verifier: verifier,
       ...fields,
     });
 
@@ -114,25 +114,15 @@ describe('token requests', () => {
     ['an unknown grant', { grant_type: 'password', username: 'ada', password: 'x' }, 'unsupported_grant_type'],
     ['a grant that the client does not have', { grant_type: 'client_credentials' }, 'unauthorized_client'],
   ])('%s: %j → %s', async (_what, fields, error) => {
-    const { callback, verifier } = await app.allow(consent);
-    const { status, body } = await exchange(callback, { code_verifier: verifier, ...fields });
+    const { status, body } = await exchange(await app.allow(consent), { resource: 'api', ...fields });
     expect([status, body.error]).toEqual([error === 'invalid_client' ? 401 : 400, error]);
   });
 
   test('a wrong or missing resource uses up neither the code nor the refresh token; a refresh needs none', async () => {
-    const { callback, verifier } = await app.allow(consent);
-    const exchange = (fields: Record<string, string>) =>
-      form('/connect/token', {
-        grant_type: 'authorization_code',
-        code: callback.searchParams.get('code') ?? '',
-        client_id: app.id,
-        redirect_uri: REDIRECT,
-        code_verifier: verifier,
-        ...fields,
-      });
+    const allowed = await app.allow(consent);
     for (const wrong of [{}, { resource: 'mcp' }, { resource: 'https://other.example/' }])
-      expect((await exchange(wrong)).body.error).toBe('invalid_target');
-    const token = String((await exchange({ resource: 'api' })).body.refresh_token);
+      expect((await exchange(allowed, wrong)).body.error).toBe('invalid_target');
+    const token = String((await exchange(allowed, { resource: 'api' })).body.refresh_token);
 
     const refresh = (fields: Record<string, string>) =>
       form('/connect/token', { grant_type: 'refresh_token', refresh_token: token, client_id: app.id, ...fields });
