@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LONGEST } from './longest-first.ts';
 
 /** One forbidden import for each folder and each file next to them: static, type-only, re-exported and dynamic in turn. */
 const WRONG_ARROWS: Readonly<Record<string, string>> = {
@@ -280,10 +279,6 @@ test('code that decides by a sentence for people is refused where it stands', ()
   ];
   write('src/outbox/sentences.ts', [...refused, ...allowed].join('\n'));
   expect(refusedByBiome('src/outbox')).toEqual(refused.map((_, index) => `sentences.ts:${index + 1}`));
-});
-
-test('every file that is started first exists', () => {
-  expect(LONGEST.filter((file) => !existsSync(new URL(file, import.meta.url)))).toEqual([]);
 });
 
 test('a test that is skipped without naming a tool is refused where it stands', () => {

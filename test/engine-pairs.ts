@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { MONGODB, ownDatabase } from './document-store/engines.ts';
+import { MONGODB, ofThisSuite, ownDatabase } from './document-store/engines.ts';
 import { createOwnLog } from './event-store/eventstoredb/own-log.ts';
 import { lacks } from './lacks.ts';
 
@@ -19,6 +19,8 @@ const production = async (): Promise<EnginePair> => {
   return { settings, stop: () => log.stop() };
 };
 
-/** The pairs that are available here, by name. */
-export const enginePairs: [string, () => Promise<EnginePair>][] = [['the embedded engines', embedded]];
-if (!lacks(MONGODB)) enginePairs.push(['EventStoreDB and MongoDB', production]);
+/** The pairs to test on, by name. */
+export const enginePairs = ofThisSuite<readonly [name: string, open: () => Promise<EnginePair>]>(
+  [['the embedded engines', embedded]],
+  lacks(MONGODB) ? [] : [['EventStoreDB and MongoDB', production]],
+);

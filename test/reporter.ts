@@ -1,14 +1,7 @@
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
-import { toolLines } from './tools-report.ts';
+import { leftOutLines, toolLines } from './tools-report.ts';
 
-/** What each project tests, for the line that names those that a run left out. */
-const PROJECTS = {
-  unit: 'pure functions (npm run test:unit)',
-  integration: 'engines, API, console and command line (npm test)',
-  system: 'processes, browsers, generated clients and installation (npm run test:system)',
-} as const;
-
-/** Ends a run with what it ran against, what it did not try and why, the projects that it left out, and the totals. */
+/** Ends a run with what it ran against, what it did not try and why, the suites that it left out, and the totals. */
 export default class ToolReporter implements Reporter {
   #projects: readonly string[] = [];
 
@@ -22,10 +15,8 @@ export default class ToolReporter implements Reporter {
       for (const test of module.children.allTests()) totals[test.result().state] += 1;
       if (module.errors().length > 0) totals.failed += 1;
     }
-    const leftOut = Object.entries(PROJECTS).flatMap(([name, what]) => (this.#projects.includes(name) ? [] : [what]));
     const looked = modules.map((module) => ({ file: module.relativeModuleId, tools: module.meta().tools ?? {} }));
-    for (const line of toolLines(looked)) console.log(line);
-    if (leftOut.length > 0) console.log(`\nNot in this run: ${leftOut.join('; ')}`);
+    for (const line of [...toolLines(looked), ...leftOutLines(this.#projects)]) console.log(line);
     const skipped = totals.skipped + totals.pending;
     console.log(`\n${totals.passed} passed, ${totals.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toolLines } from './tools-report.ts';
+import { leftOutLines, toolLines } from './tools-report.ts';
 
 const chromium = { missing: 'not found', install: 'apt-get install chromium' };
 const notInVenv = { missing: 'not in .venv', install: 'pip install' };
@@ -24,4 +24,13 @@ Not tried
 
 test('a run that needed no tool lists none', () => {
   expect(toolLines([{ file: 'test/c.test.ts', tools: {} }])).toEqual([]);
+});
+
+test('a run names the suites that it left out, and the command of each', () => {
+  expect(leftOutLines(['unit', 'integration', 'check']).join('\n')).toBe(`
+Not in this run
+  API, console and mail at other moments: npm run test:system
+  processes, browsers, clients in other languages, takeovers, installation: npm run test:system
+  what npm test tries on the embedded engines, on EventStoreDB and MongoDB: npm run test:system`);
+  expect(leftOutLines(['unit', 'integration', 'system', 'servers', 'clock-new-year', 'check'])).toEqual([]);
 });

@@ -20,6 +20,23 @@ export function toolLines(looked: readonly Looked[]): readonly string[] {
   return [...section('Tried with', tried), ...section('Not tried', notTried)];
 }
 
+/** What each project tests, and the command that runs it. */
+const PROJECTS = {
+  unit: 'pure functions: npm run test:unit',
+  integration: 'the embedded engines, API, console and command line: npm test',
+  system: 'processes, browsers, clients in other languages, takeovers, installation: npm run test:system',
+  servers: 'what npm test tries on the embedded engines, on EventStoreDB and MongoDB: npm run test:system',
+  'clock-new-year': 'API, console and mail at other moments: npm run test:system',
+  check: 'imports between folders, patterns, deployments: npm run check',
+} as const;
+
+/** The suites that a run with these projects did not try, each with its command. */
+export const leftOutLines = (projects: readonly string[]): readonly string[] =>
+  section(
+    'Not in this run',
+    Object.entries(PROJECTS).flatMap(([name, what]) => (projects.includes(name) ? [] : [`  ${what}`])),
+  );
+
 const section = (heading: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : ['', heading, ...distinct(lines)];
 

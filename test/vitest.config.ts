@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { hideGivenServers } from './given-servers.ts';
 import { LongestFirst } from './longest-first.ts';
+import { AT_MOMENTS, MOMENTS, ON_EACH_ENGINE, SUITES } from './suites.ts';
 
 hideGivenServers();
 
@@ -24,52 +25,17 @@ if (process.env.TMPDIR === undefined && hasRoom()) {
 }
 
 /**
- * The pure tests, fast enough to run while working: they start no processes or threads, open no sockets and write no files, so
- * they need neither engines nor a browser. Node denies them all of that; a test that needs it is an integration test.
- */
-const UNIT = [
-  'test/{domain,html,projections,secrets}/*.test.ts',
-  'test/api/health.test.ts',
-  'test/audit/{portable-event,merkle-tree,tree-tiles,signed-note,checkpoint}.test.ts',
-  'test/auth/{access,links}.test.ts',
-  'test/bench/report.test.ts',
-  'test/authorization-server/redirect-uri.test.ts',
-  'test/cli/print.test.ts',
-  'test/config.test.ts',
-  'test/contract/webhook-payload.test.ts',
-  'test/docs.test.ts',
-  'test/mail/{foreign-name,hourly-limit,kinds,layout,outcome,recipients,refusals,reminders}.test.ts',
-  'test/runtime/{serial-queue,turns}.test.ts',
-  'test/tools-report.test.ts',
-  'test/webhooks/{breaker,due-deliveries,permits,schedule,signature}.test.ts',
-];
-
-/** What needs many processes, browsers at several widths, Go, Java or the network: `npm run test:system`. */
-const SYSTEM = [
-  'test/service/!(first-start|kill|several-processes|start|stop).test.ts',
-  'test/{ci,pasted,release,soak}/**/*.test.ts',
-  'test/clients/!(python|typescript).test.ts',
-  'test/{console,authorization-server}/!(every-)*browser.test.ts',
-  'test/console/{every-page,requests-in-chromium,tables}.test.ts',
-  'test/description/page.test.ts',
-  'test/mail/{*.browser,mail-servers}.test.ts',
-  'test/{dropped-connection,stand-still}.test.ts',
-  'test/audit/many-checkpoints.test.ts',
-  'test/outbox/any-call.test.ts',
-];
-
-/** System tests that are part of `npm test`, too, because CI runs that alone. */
-const IN_BOTH = ['test/console/every-browser.test.ts', 'test/clients/{python,typescript}.test.ts'];
-
-/**
- * Vitest starts a new worker for a file of another project, and each worker loads the service. So in a run of both projects, all files
- * belong to the first.
+ * Vitest starts a new worker for a file of another project, and each worker loads the service. So in a run of both suites, all files
+ * belong to the first project.
  */
 const isOne = ['integration', 'system'].every((project) => process.argv.includes(project));
 
-const SYSTEM_TIMEOUTS = { testTimeout: 240_000, hookTimeout: 240_000 };
-
-const MONGODB = './test/document-store/mongodb/server.ts';
+/** Starts a MongoDB for the tests that use one, and allows for what starts processes and servers. */
+const ON_SERVERS = {
+  globalSetup: './test/document-store/mongodb/server.ts',
+  testTimeout: 240_000,
+  hookTimeout: 240_000,
+};
 
 export default defineConfig({
   test: {
@@ -99,7 +65,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: UNIT,
+          include: [...SUITES.unit],
           execArgv: ['--permission', '--allow-fs-read=*'],
         },
       },
@@ -107,20 +73,43 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          include: ['test/**/*.test.ts'],
-          exclude: [...UNIT, ...(isOne ? [] : SYSTEM), '**/node_modules/**'],
-          globalSetup: MONGODB,
-          ...(isOne && SYSTEM_TIMEOUTS),
+          include: [...SUITES.integration, ...(isOne ? SUITES.system : [])],
+          provide: { engines: isOne ? 'all' : 'embedded' },
+          ...(isOne && ON_SERVERS),
         },
       },
       {
         extends: true,
         test: {
           name: 'system',
-          include: isOne ? [] : [...SYSTEM, ...IN_BOTH],
-          exclude: ['**/node_modules/**'],
-          globalSetup: MONGODB,
-          ...SYSTEM_TIMEOUTS,
+          include: isOne ? [] : [...SUITES.system],
+          provide: { engines: 'all' },
+          ...ON_SERVERS,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'servers',
+          include: isOne ? [] : [...ON_EACH_ENGINE],
+          provide: { engines: 'servers' },
+          ...ON_SERVERS,
+        },
+      },
+      ...Object.entries(MOMENTS).map(([name, startsAt]) => ({
+        extends: true as const,
+        test: {
+          name: `clock-${name}`,
+          include: [...AT_MOMENTS],
+          setupFiles: './test/moved-clock.ts',
+          provide: { engines: 'embedded' as const, startsAt },
+        },
+      })),
+      {
+        extends: true,
+        test: {
+          name: 'check',
+          include: [...SUITES.check],
         },
       },
     ],

@@ -5,14 +5,14 @@ import { checkProofs, countSealed, type EventProofs, proveEvents } from '../../s
 import { hashOfForm } from '../../src/audit/portable-event.ts';
 import { publishedKey } from '../../src/audit/seal-key.ts';
 import { verifierKeyText } from '../../src/audit/signed-note.ts';
-import { documentEngines } from '../document-store/engines.ts';
+import { createSqliteDatabase, documentEngines } from '../document-store/engines.ts';
 import { lacks } from '../lacks.ts';
 import { withBitFlipped } from './altered.ts';
 import { buildForeign, type Foreign, GO_SUMDB } from './foreign/go.ts';
 import { someKey } from './keys.ts';
 import { sealedStore } from './sealed-store.ts';
 
-async function proved(createDatabase = documentEngines[0]?.[1], count = 1_300) {
+async function proved(createDatabase = createSqliteDatabase, count = 1_300) {
   const store = await sealedStore(createDatabase);
   const { seal } = await store.sealing();
   // Tiles that are begun by one seal and finished by another.

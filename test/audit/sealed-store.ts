@@ -8,7 +8,7 @@ import { openSealing, type SealSettings } from '../../src/audit/sealing.ts';
 import type { NewEvent, StoredEvent } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
-import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
+import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
 
 export const SECRET_KEY = Buffer.alloc(32, 5);
 
@@ -18,11 +18,8 @@ export const someFolder = async (): Promise<string> => {
   return folder;
 };
 
-const [, createSqlite] = documentEngines[0] ?? [];
-
 /** A store on the embedded log that can be sealed, and attacked with all keys. */
-export async function sealedStore(createDatabase: (() => Promise<TestDatabase>) | undefined = createSqlite) {
-  if (createDatabase === undefined) throw new Error('There is no engine for documents');
+export async function sealedStore(createDatabase: () => Promise<TestDatabase> = createSqliteDatabase) {
   const folder = await someFolder();
   const path = join(folder, 'events.db');
   let events = await openSqliteEventStore({ path });

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** .ci/run --system downloads the modules; nothing is fetched here. */
+/** .ci/run downloads the modules; nothing is fetched here. */
 const OFFLINE = { GOPROXY: 'off', GOFLAGS: '-buildvcs=false' };
 
 const GO: Tool = {

@@ -10,7 +10,7 @@ import { ALL_CALLED, type ServiceForClients, serviceForClients } from './signed-
 const run = promisify(execFile);
 const here = (path: string) => new URL(path, import.meta.url).pathname;
 
-/** Copied by .ci/run --system. */
+/** Copied by .ci/run. */
 const jars = globSync(here('java/lib/*.jar'));
 const [generator] = jars.filter((jar) => jar.includes('openapi-generator-cli'));
 const classpath = jars.filter((jar) => jar !== generator).join(delimiter);

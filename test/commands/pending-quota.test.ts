@@ -4,7 +4,7 @@ import { openPendingQuota, type PendingQuota } from '../../src/commands/pending-
 import { isRefusal } from '../../src/domain/decision.ts';
 import { type BookingId, bookingId, brandId } from '../../src/domain/ids.ts';
 import type { BookingStatus } from '../../src/domain/space-day.ts';
-import { createSqliteDatabase, documentEngines, type TestDatabase } from '../document-store/engines.ts';
+import { documentEngines, onlyEmbedded, type TestDatabase } from '../document-store/engines.ts';
 
 const ACME = brandId(1);
 const STREAM = 'spaceDay-1-2026-12-10';
@@ -64,10 +64,10 @@ describe.each(documentEngines)('on %s', (_, createDatabase) => {
   });
 });
 
-describe('a brand at its limit', () => {
+describe.each(onlyEmbedded)('a brand at its limit, on %s', (_, createDatabase) => {
   let database: TestDatabase;
   beforeEach(async () => {
-    database = await createSqliteDatabase();
+    database = await createDatabase();
   });
   afterEach(() => database.remove());
 
@@ -134,53 +134,57 @@ describe('a brand at its limit', () => {
   });
 });
 
-test('however processes act, die and lag, the log never exceeds the limit, and abandoned requests are dropped in the end', async () => {
-  const LIMIT = 3;
-  const step = fc.record({
-    what: fc.constantFrom('take', 'append', 'refuse', 'die', 'answer', 'catch up', 'wait'),
-    which: fc.nat(20),
-    process: fc.nat(1),
-  });
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-      const database = await createSqliteDatabase();
-      try {
-        const { log, pending, catchUp, pass, open } = world();
-        const processes = [await open(database, LIMIT), await open(database, LIMIT)] as const;
-        let next = 1;
-        /** Requests that are counted and not yet appended. */
-        const counted: { readonly id: BookingId; readonly quota: PendingQuota; readonly isValid: () => boolean }[] = [];
-        for (const { what, which, process } of steps) {
-          const quota = processes[process === 0 ? 0 : 1];
-          const [unanswered] = [...log].filter(([, status]) => status === 'Pending').slice(which % LIMIT);
-          const [one] = ['append', 'refuse', 'die'].includes(what)
-            ? counted.splice(which % (counted.length || 1), 1)
-            : [];
-          if (what === 'take') {
-            const id = bookingId(next++);
-            const taken = await take(quota, id);
-            if (taken !== undefined) counted.push({ id, quota, isValid: taken.isValid });
+test.each(onlyEmbedded)(
+  'however processes on %s act, die and lag, the log never exceeds the limit, and abandoned requests are dropped in the end',
+  async (_, createDatabase) => {
+    const LIMIT = 3;
+    const step = fc.record({
+      what: fc.constantFrom('take', 'append', 'refuse', 'die', 'answer', 'catch up', 'wait'),
+      which: fc.nat(20),
+      process: fc.nat(1),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const database = await createDatabase();
+        try {
+          const { log, pending, catchUp, pass, open } = world();
+          const processes = [await open(database, LIMIT), await open(database, LIMIT)] as const;
+          let next = 1;
+          /** Requests that are counted and not yet appended. */
+          const counted: { readonly id: BookingId; readonly quota: PendingQuota; readonly isValid: () => boolean }[] =
+            [];
+          for (const { what, which, process } of steps) {
+            const quota = processes[process === 0 ? 0 : 1];
+            const [unanswered] = [...log].filter(([, status]) => status === 'Pending').slice(which % LIMIT);
+            const [one] = ['append', 'refuse', 'die'].includes(what)
+              ? counted.splice(which % (counted.length || 1), 1)
+              : [];
+            if (what === 'take') {
+              const id = bookingId(next++);
+              const taken = await take(quota, id);
+              if (taken !== undefined) counted.push({ id, quota, isValid: taken.isValid });
+            }
+            if (what === 'append' && one?.isValid()) log.set(one.id, 'Pending');
+            if (what === 'refuse' && one !== undefined) await one.quota.release(ACME, one.id);
+            if (what === 'answer' && unanswered !== undefined) log.set(unanswered[0], 'Cancelled');
+            if (what === 'catch up') catchUp();
+            if (what === 'wait') pass(4 * MINUTE);
+            expect(pending()).toBeLessThanOrEqual(LIMIT);
           }
-          if (what === 'append' && one?.isValid()) log.set(one.id, 'Pending');
-          if (what === 'refuse' && one !== undefined) await one.quota.release(ACME, one.id);
-          if (what === 'answer' && unanswered !== undefined) log.set(unanswered[0], 'Cancelled');
-          if (what === 'catch up') catchUp();
-          if (what === 'wait') pass(4 * MINUTE);
-          expect(pending()).toBeLessThanOrEqual(LIMIT);
+          catchUp();
+          const fill = async (): Promise<number> => {
+            let room = 0;
+            while (room <= LIMIT && (await take(processes[0], next++)) !== undefined) room += 1;
+            return room;
+          };
+          await fill();
+          pass(10 * MINUTE);
+          expect(await fill()).toBe(LIMIT - pending());
+        } finally {
+          await database.remove();
         }
-        catchUp();
-        const fill = async (): Promise<number> => {
-          let room = 0;
-          while (room <= LIMIT && (await take(processes[0], next++)) !== undefined) room += 1;
-          return room;
-        };
-        await fill();
-        pass(10 * MINUTE);
-        expect(await fill()).toBe(LIMIT - pending());
-      } finally {
-        await database.remove();
-      }
-    }),
-    { numRuns: 30 },
-  );
-});
+      }),
+      { numRuns: 30 },
+    );
+  },
+);

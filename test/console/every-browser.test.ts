@@ -4,25 +4,21 @@ import { brandId, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { BROWSERS } from '../browsers/browsers.ts';
-import { click, fill, outOfReach, reachOf, SIZES, waitUntil } from '../browsers/controls.ts';
+import { click, fill, reachOf, SIZES, waitUntil } from '../browsers/controls.ts';
 import { signInOn, signIn as signInTo, signOut as signOutOf, type User } from '../browsers/sign-in.ts';
 import { KEYS, type RunningBrowser, type Tab } from '../browsers/tab.ts';
 import { inDays } from '../in-days.ts';
 import { lacks } from '../lacks.ts';
 import type { Running } from './console.fixture.ts';
-import { type PageOf, startBusyPages } from './pages.ts';
-
-/** A list whose rows are links, the one with a form in each row, a calendar, and a page with a list of its own. */
-const FULL_PAGES = ['community-bookings', 'community-inbox', 'community-day', 'community-webhook'];
+import { startBusyPages } from './pages.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
 let running: Running;
 /** Each booking is on a day of its own. */
 let days = 60;
-let pages: readonly PageOf[];
 beforeAll(async () => {
-  ({ running, pages } = await startBusyPages());
+  ({ running } = await startBusyPages());
 });
 afterAll(() => running.stop());
 
@@ -63,18 +59,6 @@ function testIn(name: string, start: () => Promise<RunningBrowser>): void {
     await click(tab, 'Approve');
     await waitUntil(tab, `document.querySelector('.is-approved')`);
     await signOut();
-  });
-
-  // `reach.browser.test.ts` looks at every page.
-  test('every control of the pages with most of them is in reach', async () => {
-    const [harbour] = running.demo.communities;
-    await tab.resize(1440, 900);
-    await signIn(harbour.user);
-    const chosen = pages.filter(({ name }) => FULL_PAGES.includes(name));
-    expect(chosen).toHaveLength(FULL_PAGES.length);
-    const found = await outOfReach(tab, running.url, chosen);
-    await signOut();
-    expect(found).toEqual([]);
   });
 
   // WebKit's driver answers no command after the page has gone back to an address that redirects to the sign-in page, and cannot print.

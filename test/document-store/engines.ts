@@ -27,8 +27,19 @@ export async function createSqliteDatabase(): Promise<TestDatabase> {
   );
 }
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The engines of a suite: `npm test` has the embedded ones, and the system suite tests the same files on servers (test/suites.ts). */
+    engines: 'embedded' | 'servers' | 'all';
+  }
+}
+const engines = inject('engines');
+
 /** The MongoDB of this run. */
-const mongoServer: MongoServer = JSON.parse(await (await fetch(`http://127.0.0.1:${inject('mongoServer')}`)).text());
+const mongoServer: MongoServer =
+  engines === 'embedded'
+    ? { missing: 'this suite tests the embedded engines', install: 'npm run test:system' }
+    : JSON.parse(await (await fetch(`http://127.0.0.1:${inject('mongoServer')}`)).text());
 
 export const MONGODB: Tool = {
   name: 'MongoDB, or a stand-in',
@@ -81,8 +92,19 @@ function testDatabase(open: () => Promise<OperatedDocumentStore>, remove: () => 
   };
 }
 
-/** The engines available here, for `describe.each`. */
-export const documentEngines: readonly (readonly [name: string, createDatabase: () => Promise<TestDatabase>])[] = [
-  ['SQLite', createSqliteDatabase],
-  ...(lacks(MONGODB) ? [] : [['MongoDB', createMongoDatabase] as const]),
-];
+/** The engines of this suite by name, for tests on servers where there are some. A file without tests would fail. */
+export function ofThisSuite<E>(embedded: readonly E[], servers: readonly E[]): readonly E[] {
+  return engines === 'servers' && servers.length > 0 ? servers : [...embedded, ...servers];
+}
+
+type DocumentEngine = readonly [name: string, createDatabase: () => Promise<TestDatabase>];
+const SQLITE: DocumentEngine = ['SQLite', createSqliteDatabase];
+
+/** The engines to test on, for `describe.each`. */
+export const documentEngines: readonly DocumentEngine[] = ofThisSuite(
+  [SQLITE],
+  lacks(MONGODB) ? [] : [['MongoDB', createMongoDatabase]],
+);
+
+/** For what needs no other engine, in a file that is tested on each: the system suite does not repeat it on servers. */
+export const onlyEmbedded: readonly DocumentEngine[] = documentEngines.filter(([name]) => name === 'SQLite');

@@ -1,51 +1,20 @@
-import { globSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { type IndexDescription, MongoClient } from 'mongodb';
+import type { IndexDescription } from 'mongodb';
 import { describe, expect, it, test } from 'vitest';
 import type { Row } from '../../projections/projection.ts';
-import type { Collection, Find } from '../../src/document-store/document-store.ts';
-import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
-import { filterOf, filterOfFind, indexesOf, sortOf } from '../../src/document-store/mongodb/query.ts';
-import { declaredQueries, type QuerySample } from '../../src/document-store/queries.ts';
+import type { Find } from '../../src/document-store/document-store.ts';
+import { filterOf, indexesOf, sortOf } from '../../src/document-store/mongodb/query.ts';
 import { openSqliteFile } from '../../src/document-store/sqlite/file.ts';
 import { indexNameOf } from '../../src/document-store/sqlite/indexes.ts';
 import { orderOf, rangesAfter, selectCount, selectRange } from '../../src/document-store/sqlite/query.ts';
 import { openTable } from '../../src/document-store/sqlite/table.ts';
-import { lacks } from '../lacks.ts';
-import { foundAt, type Tool } from '../tool.ts';
-import { MONGODB, ownDatabase } from './engines.ts';
-
-const ROOT = new URL('../../', import.meta.url);
-
-// Modules declare their queries when they are loaded. All are loaded here, so that the set does not depend on other tests.
-for (const path of globSync('src/**/*.ts', { cwd: ROOT.pathname })) {
-  const url = new URL(path, ROOT);
-  if (readFileSync(url, 'utf8').includes('declareQuery(')) await import(url.href);
-}
-
-/** Every declared query, preceded by its collection and its JSON for the titles of the tests. */
-const queries = declaredQueries().map(({ of, query }) => [of.name, JSON.stringify(query), of, query] as const);
+import { collectionOf, queries } from './declared-queries.ts';
 
 /** A query that reads a whole collection without an order needs no index. */
 const isOrdered = ({ where, sort }: Find<Row>) => where !== undefined || sort !== undefined;
-
-const collectionOf = ({ name, indexes, kind = 'readModel' }: QuerySample['of']): Collection<Row> => ({
-  ...{ name, indexes, kind },
-});
-
-/** How MongoDB would run a query; undefined if the server explains in another form. */
-async function winningPlan(url: string, name: string, query: Find<Row>): Promise<unknown> {
-  const client = new MongoClient(url);
-  try {
-    const cursor = client.db().collection(name).find(filterOfFind(query)).sort(sortOf(query));
-    return (await cursor.explain('queryPlanner')).queryPlanner.winningPlan;
-  } finally {
-    await client.close();
-  }
-}
 
 /**
  * Whether MongoDB can answer a query from an index without sorting: the fields that are equal come before those by which it is sorted, all
@@ -67,25 +36,6 @@ function canServe({ key, partialFilterExpression: part = {} }: IndexDescription,
   }
   return isWithin && isBounded && unsorted.length === 0 && directions.size <= 1;
 }
-
-/** Why plans cannot be read here, if so. The stand-in has no `explain`, and some servers answer in a form of their own. */
-async function explainProblem(): Promise<string | undefined> {
-  if (lacks(MONGODB)) return 'no MongoDB';
-  const plan = await winningPlan(ownDatabase(), 'none', {}).catch((error: unknown) => error);
-  if (plan instanceof Error) return `explain is refused: ${plan.message}`;
-  return plan === undefined ? 'explain names no winningPlan' : undefined;
-}
-const unexplained = await explainProblem();
-const EXPLAIN: Tool = {
-  name: 'MongoDB’s explain',
-  look: () =>
-    unexplained === undefined
-      ? { found: foundAt(MONGODB) }
-      : { missing: unexplained, install: 'set MONGODB_URL, or start Docker' },
-};
-
-/** The query of `everyDocument`, which is not declared: it needs no index, but must not be sorted. */
-const EVERYTHING: (typeof queries)[number] = ['users', '{}', { name: 'users', indexes: [], kind: 'record' }, {}];
 
 test('exactly these collections have a declared query', () => {
   const asked = new Set(queries.map(([name]) => name));
@@ -179,28 +129,5 @@ describe('indexes', () => {
   it.each(queries)('of %s can serve %s on MongoDB', (_name, _json, of, query) => {
     const indexes = indexesOf(collectionOf(of));
     expect(indexes.filter((index) => canServe(index, query))).not.toEqual([]);
-  });
-
-  it.skipIf(lacks(MONGODB))('can all be made on MongoDB', async () => {
-    const store = await openMongoDocumentStore({ url: ownDatabase() });
-    try {
-      for (const { of } of declaredQueries()) await store.open(collectionOf(of));
-      expect((await store.names()).sort()).toEqual([...new Set(queries.map(([name]) => name))].sort());
-    } finally {
-      await store.close();
-    }
-  });
-
-  it.skipIf(lacks(EXPLAIN)).each([...queries, EVERYTHING])('of %s serve %s on MongoDB', async (name, _, of, query) => {
-    const url = ownDatabase();
-    const store = await openMongoDocumentStore({ url });
-    try {
-      await store.open(collectionOf(of));
-      const plan = JSON.stringify(await winningPlan(url, name, query));
-      expect(plan).toMatch(/IXSCAN/);
-      expect(plan).not.toMatch(/COLLSCAN|"stage":"SORT"/);
-    } finally {
-      await store.close();
-    }
   });
 });

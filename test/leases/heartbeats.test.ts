@@ -9,7 +9,7 @@ import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
-import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
+import { documentEngines, onlyEmbedded, type TestDatabase } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
 
 type Status = { readonly says: string };
@@ -150,7 +150,7 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
   });
 });
 
-test('a process that was suspended does not consider the others dead', async () => {
+test.each(onlyEmbedded)('a process on %s that was suspended does not consider the others dead', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'venue-hearts-'));
   const other = spawn(process.execPath, [
     new URL('../projector/projector-process.ts', import.meta.url).pathname,

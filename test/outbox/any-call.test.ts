@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { allRecorded, type House, logs, openHouse, startProcess, stopProcess } from './house.ts';
+import { allRecorded, type House, logEngines, openHouse, startProcess, stopProcess } from './house.ts';
 import { type Death, mortalStores } from './mortal-stores.ts';
 
 /** Every call would take several minutes; with EVERY_CALL, each is tried. */
 const STEP = process.env.EVERY_CALL === undefined ? 7 : 1;
 
-describe.each(logs.slice(0, 2))(
+describe.each(logEngines.slice(0, 2))(
   'a process that dies at any call between an append and its records: %s',
   (_, startLog) => {
     const KINDS = 'rao';

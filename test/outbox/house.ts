@@ -5,6 +5,7 @@ import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store
 import type { Mail } from '../../src/mail/mail.ts';
 import { ensureLogId } from '../../src/store-identity/log-id.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
+import { ofThisSuite } from '../document-store/engines.ts';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import { eventually } from '../eventually.ts';
 import { openMailVenue, READERS } from '../mail/mail-venue.ts';
@@ -19,12 +20,14 @@ type Log = {
   readonly restart: () => void;
 };
 
-/** The engines of the log, each of which a test starts for itself. */
-export const logs: [string, () => Promise<Log>][] = [
-  ['the embedded log', async () => ({ open: async () => undefined, restart: () => {} })],
-  ['EventStoreDB with one node', () => startServer(1)],
-  ['EventStoreDB with three nodes', () => startServer(3)],
-];
+/** The engines of the log to test on, each of which a test starts for itself. */
+export const logEngines = ofThisSuite<readonly [name: string, start: () => Promise<Log>]>(
+  [['the embedded log', async () => ({ open: async () => undefined, restart: () => {} })]],
+  [
+    ['EventStoreDB with one node', () => startServer(1)],
+    ['EventStoreDB with three nodes', () => startServer(3)],
+  ],
+);
 
 async function startServer(nodes: 1 | 3): Promise<Log> {
   const server = await EventStoreDbServer.start({ nodes });

@@ -8,7 +8,7 @@ import { STORE_FORMAT } from '../../src/store-identity/store-format.ts';
 import { FORMAT } from '../../src/transfer/format.ts';
 import { openMailVenue } from '../mail/mail-venue.ts';
 import { emptyStore, exportTo, importFrom, KEY, restoreFrom, temporaryFolder } from '../transfer/stores.ts';
-import { allRecorded, logs, openHouse, startProcess, stopProcess } from './house.ts';
+import { allRecorded, logEngines, openHouse, startProcess, stopProcess } from './house.ts';
 import { mortalStores } from './mortal-stores.ts';
 
 /** How often each case is tried. For docs/promises.md: OUTBOX_RUNS=20. */
@@ -24,7 +24,7 @@ const histories = fc.sample(
   { numRuns: RUNS, seed: 51 },
 );
 
-describe.each(logs)('no event is left without its records: %s', (_, startLog) => {
+describe.each(logEngines)('no event is left without its records: %s', (_, startLog) => {
   test('when no process fans out while the log restarts or elects', { timeout: 120_000 }, async () => {
     const log = await startLog();
     const house = await openHouse(log);

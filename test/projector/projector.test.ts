@@ -1,163 +1,42 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
-import type { AnyProjection, Projection, Row } from '../../projections/projection.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Row } from '../../projections/projection.ts';
 import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
-import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
-import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
-import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
-import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { readHolder } from '../../src/leases/read-holder.ts';
 import { Fenced, openGeneration } from '../../src/projector/follow.ts';
 import { listReadModels } from '../../src/projector/listing.ts';
-import { openProjector, type Projector, type ProjectorDeps } from '../../src/projector/projector.ts';
-import { rebuild } from '../../src/projector/rebuild.ts';
-import {
-  collectionOf,
-  entriesOf,
-  type GenerationId,
-  generationName,
-  idIn,
-  openCatalogue,
-} from '../../src/read-models/generations.ts';
+import { collectionOf, entriesOf, generationName, openCatalogue } from '../../src/read-models/generations.ts';
 import { projectorLease, READ_MODEL_LEASES } from '../../src/read-models/leases.ts';
-import type { NodeStatus } from '../../src/read-models/node-status.ts';
-import { type LiveReadModels, openReadModels, type ReadModels } from '../../src/read-models/read-models.ts';
+import type { LiveReadModels } from '../../src/read-models/read-models.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { changedStore } from '../event-store/changed-store.ts';
 import { eventually } from '../eventually.ts';
-import { appendEvent, appendEvents, type Count, counts, expected, trails } from './space-trails.ts';
+import {
+  appendMany,
+  BOTH,
+  beating,
+  catalogueOf,
+  ends,
+  events,
+  eventsIn,
+  expectToBeHealthy,
+  expectToEqualTheLog,
+  failuresIn,
+  fragile,
+  liveOf,
+  logger,
+  logOfEachTest,
+  read,
+  readers,
+  rebuildIn,
+  start,
+  withOtherLeases,
+} from './projector.fixture.ts';
+import { appendEvent, type Count, counts, expected, trails } from './space-trails.ts';
 
-let folder: string;
-let events: OperatedEventStore;
-const ends: (() => Promise<void>)[] = [];
-/** Functions that end the processes that only read. */
-const readers: (() => Promise<void>)[] = [];
-
-beforeEach(async () => {
-  vi.clearAllMocks();
-  folder = await mkdtemp(join(tmpdir(), 'venue-projector-'));
-  events = await openSqliteEventStore({ path: join(folder, 'events.sqlite') });
-});
-afterEach(async () => {
-  readers.length = 0;
-  for (const end of ends.splice(0).reverse()) await end();
-  await events.close();
-  await rm(folder, { recursive: true });
-});
-
-const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
-/** Longer than a reader may cache a swapped-out collection. */
-const GRACE_MS = 1_200;
-const BOTH: readonly AnyProjection[] = [trails(), counts];
-
-/** The heartbeat of another process of the service. */
-async function beating(documents: OperatedDocumentStore, silenceMs = 600): Promise<Heartbeats<NodeStatus>> {
-  const status: NodeStatus = { kind: 'service', projects: false, wants: '' };
-  const heartbeats = await startHeartbeats<NodeStatus>({ documents, status, silenceMs });
-  ends.push(() => heartbeats.stop());
-  return heartbeats;
-}
-
-/** On a busy machine a server needs seconds for what takes milliseconds otherwise. */
-const patient = ({ waitFor }: Pick<LiveReadModels, 'waitFor'>): Pick<LiveReadModels, 'waitFor'> => ({
-  waitFor: (position, options) => waitFor(position, { timeoutMs: 20_000, ...options }),
-});
-
-/** A process that projects. */
-async function start(
-  documents: OperatedDocumentStore,
-  projections: readonly AnyProjection[] = BOTH,
-  options: Partial<ProjectorDeps> = {},
-): Promise<Projector & { stop(): Promise<void>; stopProjecting(): Promise<void> }> {
-  const heartbeats = options.heartbeats ?? (await beating(documents));
-  const projector = await openProjector({
-    events,
-    documents,
-    projections,
-    logger,
-    tickMs: 20,
-    graceMs: GRACE_MS,
-    ...options,
-    heartbeats,
-  });
-  projector.start();
-  const stop = async () => {
-    await projector.stop();
-    await heartbeats.stop();
-  };
-  ends.push(stop);
-  return {
-    ...projector,
-    readModels: { ...projector.readModels, ...patient(projector.readModels) },
-    stop,
-    stopProjecting: projector.stop,
-  };
-}
-
-/** A process that only reads. */
-async function read(
-  documents: OperatedDocumentStore,
-  projections: readonly AnyProjection[] = BOTH,
-): Promise<LiveReadModels> {
-  const heartbeats = await beating(documents);
-  const reading = await openReadModels({ events, documents, projections, heartbeats });
-  const end = async () => {
-    await reading.close();
-    await heartbeats.stop();
-  };
-  readers.push(end);
-  ends.push(end);
-  return { ...reading, ...patient(reading) };
-}
-
-const appendMany = (count: number, spaces = 10) => appendEvents(events, count, spaces);
-
-async function expectToEqualTheLog<D extends object>(readModels: ReadModels, projection: Projection<D>) {
-  const found = await Array.fromAsync(readModels.collection(projection).find(ask()));
-  expect(new Map(found.map(({ key, document }) => [key, document]))).toEqual(await expected(events, projection));
-}
-
-/** On a busy machine, a process that misses heartbeats counts as dead for a moment, and its read models as unattended. */
-const expectToBeHealthy = (readModels: LiveReadModels) =>
-  eventually(async () => expect(await readModels.status()).toMatchObject({ lag: 0, caughtUp: true, problems: [] }));
-
-/** A projection that rejects the events of a stream while `isBroken` returns true. */
-const fragile = (isBroken: () => boolean, stream = 'space-3'): AnyProjection => ({
-  ...counts,
-  evolve(document, event) {
-    if (isBroken() && event.stream === stream) throw new Error('cannot count');
-    return counts.evolve(document === undefined ? undefined : { communityId: 0, events: 0, ...document }, event);
-  },
-});
-const catalogueOf = async (documents: OperatedDocumentStore) =>
-  (await (await openCatalogue(documents)).read()).document;
-const liveOf = async (documents: OperatedDocumentStore, projections = BOTH): Promise<GenerationId> =>
-  idIn(await catalogueOf(documents), generationName(projections), 'live') ?? '0.0';
-const failuresIn = async (documents: OperatedDocumentStore, projections = BOTH) => {
-  const id = await liveOf(documents, projections);
-  return (await documents.checkpoints([id])).get(id)?.failing ?? [];
-};
-const eventsIn = async (documents: OperatedDocumentStore) =>
-  [...(await documents.checkpoints()).values()].map(({ events }) => events);
-/** Rebuilds as the command line does, in another process. */
-const rebuildIn = async (documents: OperatedDocumentStore, options: Partial<Parameters<typeof rebuild>[0]> = {}) =>
-  rebuild({
-    ...{ events, documents, projections: BOTH, logger, heartbeats: await beating(documents), ...options },
-  });
-
-/** The store of a process that believes to hold every lease of read models. */
-const withOtherLeases = (documents: OperatedDocumentStore): OperatedDocumentStore => ({
-  ...documents,
-  open: (collection) =>
-    documents.open(collection.name === READ_MODEL_LEASES ? { ...collection, name: 'otherLeases' } : collection),
-});
+logOfEachTest();
 
 describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   let database: TestDatabase;
@@ -825,211 +704,5 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
       expect(await holder()).toBe(service.session);
       expect(await tool.readModels.waitFor(await appendMany(1))).toBe(true);
     });
-  });
-});
-
-test('swaps to a rebuilt generation only once it has come as far as the live one', async () => {
-  const documents = await openSqliteDocumentStore({ folder: join(folder, 'store') });
-  ends.push(() => documents.close());
-  let former: GenerationId | undefined;
-  const gate = Promise.withResolvers<void>();
-  const { readModels } = await start({
-    ...documents,
-    async project(generation, ...rest) {
-      if (former !== undefined && generation !== former) await gate.promise;
-      return documents.project(generation, ...rest);
-    },
-  });
-  expect(await readModels.readable(10_000)).toBe(true);
-  ends.push(async () => gate.resolve());
-  former = await liveOf(documents);
-  const rebuilt = rebuildIn(documents);
-  await eventually(async () =>
-    expect(entriesOf(await catalogueOf(documents)).map(([, { state }]) => state)).toContain('joining'),
-  );
-  await appendMany(1);
-  await delay(2 * GRACE_MS);
-  expect(await liveOf(documents)).toBe(former);
-  gate.resolve();
-  await rebuilt;
-  expect(await liveOf(documents)).not.toBe(former);
-  await expectToEqualTheLog(readModels, counts);
-});
-
-test('swaps to a rebuilt generation although only the live one was told of events of other applications', async () => {
-  const documents = await openSqliteDocumentStore({ folder: join(folder, 'store') });
-  ends.push(() => documents.close());
-  /** The subscriptions that are told: those of the live generation. */
-  let [isLive, isRebuilt] = [false, false];
-  const { readModels } = await start(documents, BOTH, {
-    events: changedStore(events, {
-      async *subscribe(options) {
-        const isOfRebuild = isRebuilt;
-        // Behind our last event, as with a checkpoint of EventStoreDB that comes to one subscription alone.
-        for await (const batch of events.subscribe(options))
-          yield isLive && !isOfRebuild ? { ...batch, position: `${batch.position}-0` } : batch;
-      },
-    }),
-  });
-  expect(await readModels.readable(10_000)).toBe(true);
-  isLive = true;
-  expect(await readModels.waitFor(`${await appendMany(20)}-0`)).toBe(true);
-  const former = await liveOf(documents);
-  isRebuilt = true;
-  await rebuildIn(documents);
-  expect(await liveOf(documents)).not.toBe(former);
-  await expectToEqualTheLog(readModels, counts);
-});
-
-test('refolds what a power failure took from the read models', async () => {
-  const store = join(folder, 'store');
-  const copy = join(folder, 'copy');
-  const serve = async () => {
-    const documents = await openSqliteDocumentStore({ folder: store });
-    const projector = await start(documents, BOTH);
-    return { ...projector, end: () => projector.stop().then(() => documents.close()) };
-  };
-  await appendMany(400, 40);
-  const first = await serve();
-  expect(await first.readModels.readable(20_000)).toBe(true);
-  await first.readModels.waitFor(await appendMany(50, 40));
-  await first.end();
-  await cp(join(store, 'read-models'), copy, { recursive: true });
-  const second = await serve();
-  await second.readModels.waitFor(await appendMany(100, 40));
-  await second.end();
-  // The last writes to the generation are lost, including its checkpoint.
-  for (const file of await readdir(copy)) await cp(join(copy, file), join(store, 'read-models', file));
-
-  const documents = await openSqliteDocumentStore({ folder: store });
-  ends.push(() => documents.close());
-  const reading = await read(documents);
-  expect((await reading.status()).lag).toBe(100);
-  const third = await serve();
-  ends.push(() => third.end());
-  expect(await reading.waitFor(await appendMany(1))).toBe(true);
-  await expectToEqualTheLog(reading, trails());
-  await expectToEqualTheLog(reading, counts);
-  await eventually(async () => expect(await eventsIn(documents)).toEqual([551]));
-});
-
-test('rebuilds read models that a power failure removed, and refuses reads until then', async () => {
-  const open = async () => {
-    const documents = await openSqliteDocumentStore({ folder });
-    ends.push(() => documents.close());
-    return documents;
-  };
-  await appendMany(400, 40);
-  const first = await start(await open(), BOTH);
-  expect(await first.readModels.readable(20_000)).toBe(true);
-  await first.stop();
-  await ends.pop()?.();
-  for (const file of await readdir(join(folder, 'read-models'))) await rm(join(folder, 'read-models', file));
-
-  const documents = await open();
-  const reading = await read(documents);
-  await expect(reading.collection(trails()).get('0')).rejects.toThrow(Unavailable);
-  await expect(Array.fromAsync(reading.collection(trails()).find(ask()))).rejects.toThrow(Unavailable);
-  await start(documents, BOTH);
-  expect(await reading.waitFor(await appendMany(1), { projections: BOTH })).toBe(true);
-  await expectToEqualTheLog(reading, trails());
-  await expectToEqualTheLog(reading, counts);
-});
-
-describe('projector processes on SQLite', () => {
-  const processes: ChildProcess[] = [];
-  let documents: OperatedDocumentStore;
-  let readModels: LiveReadModels;
-
-  beforeEach(async () => {
-    documents = await openSqliteDocumentStore({ folder });
-    ends.push(() => documents.close());
-    readModels = await read(documents);
-  });
-  afterEach(async () => {
-    for (const child of processes.splice(0)) {
-      if (child.exitCode !== null || child.signalCode !== null) continue;
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    }
-  });
-
-  const spawnProjector = async (...args: readonly string[]) => {
-    const script = new URL('projector-process.ts', import.meta.url).pathname;
-    const child = spawn(process.execPath, [script, folder, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-    processes.push(child);
-    let stdout = '';
-    child.stdout.on('data', (chunk) => {
-      stdout += chunk;
-    });
-    return { child, projects: () => eventually(() => expect(stdout).toContain('projecting')) };
-  };
-
-  /** Stops a process between two writes: during one it would hold the lock on the file (docs/decisions/processes.md). */
-  async function suspend(child: ChildProcess): Promise<void> {
-    const probes = await documents.open<object>({ name: 'probes', kind: 'readModel', indexes: [] });
-    for (let key = 0; ; key += 1) {
-      child.kill('SIGSTOP');
-      const written = probes.insert(String(key), {});
-      if (await Promise.race([written, delay(500, false)])) return;
-      child.kill('SIGCONT');
-      await written;
-    }
-  }
-
-  it('survives kill -9 under load: another process resumes and the read models equal the log', async () => {
-    let writing = true;
-    const load = (async () => {
-      let position = '';
-      while (writing) position = await appendMany(20);
-      return position;
-    })();
-    let { child, projects } = await spawnProjector();
-    for (let round = 0; round < 3; round++) {
-      await projects();
-      await delay(100 + round * 70);
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-      ({ child, projects } = await spawnProjector());
-    }
-    writing = false;
-    expect(await readModels.waitFor(await load, { projections: BOTH })).toBe(true);
-    await expectToEqualTheLog(readModels, trails());
-    await expectToEqualTheLog(readModels, counts);
-  });
-
-  it('survives kill -9 in the middle of a build: another process continues it', async () => {
-    await appendMany(12_000, 4_000);
-    const done: number[] = [];
-    for (let round = 0; (await liveOf(documents)) === '0.0'; round++) {
-      const { child, projects } = await spawnProjector('500');
-      await projects();
-      await delay(100 + round * 50);
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-      done.push(Math.max(0, ...(await eventsIn(documents))));
-    }
-    expect(done).toEqual(done.toSorted((a, b) => a - b));
-    await spawnProjector();
-    const position = await appendMany(20, 4_000);
-    expect(await readModels.waitFor(position, { projections: BOTH })).toBe(true);
-    await expectToEqualTheLog(readModels, trails());
-    await expectToEqualTheLog(readModels, counts);
-  });
-
-  it('is replaced when it hangs, and stays correct when it resumes', async () => {
-    const hanging = await spawnProjector();
-    await hanging.projects();
-    await readModels.waitFor(await appendMany(50), { projections: BOTH });
-    await suspend(hanging.child);
-    const successor = await spawnProjector();
-    await successor.projects();
-    expect(await readModels.waitFor(await appendMany(50), { projections: BOTH })).toBe(true);
-    hanging.child.kill('SIGCONT');
-    expect(await readModels.waitFor(await appendMany(200), { projections: BOTH })).toBe(true);
-    await delay(200);
-    expect(await readModels.waitFor(await appendMany(20), { projections: BOTH })).toBe(true);
-    await expectToEqualTheLog(readModels, trails());
-    await expectToEqualTheLog(readModels, counts);
   });
 });

@@ -69,11 +69,11 @@ async function run(events: EventStore, documents: DocumentStore, secretKey = KEY
 const idOf = async (events: EventStore) =>
   (await Array.fromAsync(events.readStream('log'))).map(({ type, data }) => [type, data.logId]);
 
-describe.each([
-  ['SQLite', sqliteLog],
-  ['EventStoreDB', eventStoreDbLog],
-] as const)('a log in %s', (_, createLog) => {
-  describe.each(documentEngines)('with documents in %s', (__, createDatabase) => {
+describe.each(documentEngines)('with documents in %s', (_, createDatabase) => {
+  describe.each([
+    ['SQLite', sqliteLog],
+    ['EventStoreDB', eventStoreDbLog],
+  ] as const)('a log in %s', (__, createLog) => {
     test('that is empty gets an id, the same for all processes that start at once, and keeps it', async () => {
       const open = await stores(await createLog(), createDatabase);
       const { events, documents } = await open();

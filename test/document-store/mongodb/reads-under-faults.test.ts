@@ -1,10 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
-import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
-import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { openMongoDocumentStore } from '../../../src/document-store/mongodb/document-store.ts';
 import {
   countedFaults,
   documentReads,
@@ -12,44 +7,13 @@ import {
   type Faults,
   fillDocuments,
   openDocumentSubject,
-} from '../contract/reads-under-faults.ts';
-import { lacks } from '../lacks.ts';
-import { type Drops, startProxyTo } from '../proxy.ts';
-import { sqliteFaults } from '../sqlite/faults.ts';
-import { ask } from './ask.ts';
-import { MONGODB, ownDatabase } from './engines.ts';
-import { commandIn } from './mongodb/commands.ts';
-import { withOptions } from './mongodb/server-url.ts';
-
-const reads = Object.entries(documentReads);
-
-describe('reads of documents on SQLite yield everything or throw under any fault', () => {
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'venue-faults-'));
-    const store = await openSqliteDocumentStore({ folder });
-    await fillDocuments(await openDocumentSubject(store));
-    await store.close();
-  });
-  afterAll(() => rm(folder, { recursive: true }));
-
-  test.each(reads)('%s', async (_, read) => {
-    let store: OperatedDocumentStore | undefined;
-    const open = async () => {
-      // With an empty cache.
-      await store?.close();
-      store = await openSqliteDocumentStore({ folder });
-      return openDocumentSubject(store);
-    };
-    const faults = sqliteFaults();
-    try {
-      await expectWholeOrThrown(read, { open, faults });
-    } finally {
-      faults.restore();
-      await store?.close();
-    }
-  });
-});
+} from '../../contract/reads-under-faults.ts';
+import { lacks } from '../../lacks.ts';
+import { type Drops, startProxyTo } from '../../proxy.ts';
+import { ask } from '../ask.ts';
+import { MONGODB, ownDatabase } from '../engines.ts';
+import { commandIn } from './commands.ts';
+import { withOptions } from './server-url.ts';
 
 /** The fault of a command: it does not arrive, or its answer is lost in whole or in half. */
 const LOSSES = ['command', 'answer', 'half of the answer'] as const;
@@ -100,7 +64,7 @@ describe.skipIf(lacks(MONGODB))('reads of documents on MongoDB yield everything 
   }
 
   describe.each(LOSSES)('without the %s', (lost) => {
-    test.concurrent.each(reads)('%s', { timeout: 120_000 }, async (_, read) => {
+    test.concurrent.each(Object.entries(documentReads))('%s', { timeout: 120_000 }, async (_, read) => {
       const faults = losing(lost);
       const { store, close } = await opened(faults.drops);
       const subject = await openDocumentSubject(store);
