@@ -82,6 +82,13 @@ export const AT_MOMENTS = SUITES.integration.filter((file) => /^test\/(api|conso
  */
 export const LONGEST = [
   'service/export-import.test.ts',
+  'projector/projector.test.ts',
+  'threads/writer.test.ts',
+  'mail/mailer.test.ts',
+  'every-route.test.ts',
+  'outbox/nothing-lost.test.ts',
+  'checked-before-body.test.ts',
+  'cli/webhooks.test.ts',
   'stand-still.test.ts',
   'service/clock.test.ts',
   'console/every-browser.test.ts',
@@ -91,7 +98,6 @@ export const LONGEST = [
   'service/slow-first-start.test.ts',
   'service/lagging-fan-out.test.ts',
   'dropped-connection.test.ts',
-  'projector/projector.test.ts',
   'ci/running-service.test.ts',
   'document-store/mongodb/reads-under-faults.test.ts',
   'webhooks/stored-first.test.ts',
