@@ -51,7 +51,10 @@ function entryOf(_: AccountHistoryDocument | undefined, event: Recorded<Changing
     account: accountKey(account),
     topic: change.topic,
     of: `${change.of.kind}:${change.of.id}`,
-    ...{ position, stream, revision, at: metadata.at },
+    position,
+    stream,
+    revision,
+    at: metadata.at,
   };
 }
 

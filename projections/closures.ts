@@ -43,8 +43,12 @@ export const closures = projection<ClosureDocument, ClosureEvent | TimeClosed | 
   on: {
     ClosureAdded: (_, { data, metadata }) => ({
       ...data,
-      ...{ addedAt: metadata.at, days: spaceDatesOf(data).length, closedDays: 0, openedDays: 0 },
-      ...{ leftOut: [], datesLeftOut: [] },
+      addedAt: metadata.at,
+      days: spaceDatesOf(data).length,
+      closedDays: 0,
+      openedDays: 0,
+      leftOut: [],
+      datesLeftOut: [],
       state: 'Working',
     }),
     ClosureDateLeftOut: (closure, { data }) =>

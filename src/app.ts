@@ -92,7 +92,9 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   let requests = 0;
   const setCommonHeaders = commonHeaders(config);
   const watch = createRequestWatch({
-    ...{ logger, metrics: core.metrics, logReads: config.logReads },
+    logger,
+    metrics: core.metrics,
+    logReads: config.logReads,
     signInForm: `${PATHS.interaction}/:uid/sign-in`,
     postedReads: new Set([PATHS.introspection, PATHS.userinfo]),
   });
@@ -317,14 +319,19 @@ async function openMonitoring(config: Config, logger: Logger) {
   const { createPrometheus } = await import('./monitoring/prometheus.ts');
   const metrics = createPrometheus({ version: manifest.version, generation: generationName(projections) });
   const server = await startMonitoringServer({
-    ...{ address: { host, port }, release: RELEASE, prometheus: metrics, logger },
+    address: { host, port },
+    release: RELEASE,
+    prometheus: metrics,
+    logger,
   });
   return {
     metrics,
     observe(core: Core, stopping: () => boolean): void {
       const check = readinessOf(core, stopping);
       const readings = createReadings({
-        ...{ check, facts: core.facts, clock: core.clock },
+        check,
+        facts: core.facts,
+        clock: core.clock,
         ...(isEmbedded(config) && { freeBytes: () => freeBytes(config.dataDir) }),
       });
       server.observe({ check, readings });

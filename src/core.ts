@@ -101,7 +101,9 @@ export type Base = {
 export async function openBase(config: Config, logger: Logger, options: CoreOptions = {}): Promise<Base> {
   const { clock = systemClock(config.clockShift), withWriter, kind } = options;
   const stores = await openStores(config, logger, {
-    ...{ clock, ...defined({ withWriter }), ...(kind === 'tool' && { startWithinMs: COMMAND_STARTS_WITHIN_MS }) },
+    clock,
+    ...defined({ withWriter }),
+    ...(kind === 'tool' && { startWithinMs: COMMAND_STARTS_WITHIN_MS }),
   });
   try {
     return await buildBase(config, logger, clock, options, stores);
@@ -125,18 +127,38 @@ async function buildBase(
   const config: Config = { ...given, secretKey: await withFormerKeys(documents, given.secretKey) };
   const roles = kind === 'tool' ? [] : [...config.roles];
   const status: NodeStatus = {
-    ...{ kind, projects: false, wants: generationName(projections), release: RELEASE, roles },
-    ...{ hostname: hostname(), pid: process.pid },
+    kind,
+    projects: false,
+    wants: generationName(projections),
+    release: RELEASE,
+    roles,
+    hostname: hostname(),
+    pid: process.pid,
   };
   const heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
   const projector = await openProjector({
-    ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },
+    events,
+    documents,
+    projections,
+    heartbeats,
+    logger,
+    kind,
+    retireAfterMs: config.retireAfterMs,
     ...(kind === 'tool' && { catchUpWithinMs: TOOL_CATCHES_UP_WITHIN_MS }),
   });
   const { clockShift } = config;
   const clockWatch = createClockWatch({ events, documents, heartbeats, clockShift, logger });
   return {
-    ...{ config, logger, clock, events, documents, writer, identity, heartbeats, clockWatch, projector },
+    config,
+    logger,
+    clock,
+    events,
+    documents,
+    writer,
+    identity,
+    heartbeats,
+    clockWatch,
+    projector,
     async close() {
       clockWatch.stop();
       await identity.stop();
@@ -216,7 +238,12 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const credentials = await openCredentials(documents);
   const commandsAt = (at: Clock, waitMs?: number, pendingLimit?: number) =>
     createCommands({
-      ...{ events, documents, readModels, personalData, credentials, clock: at },
+      events,
+      documents,
+      readModels,
+      personalData,
+      credentials,
+      clock: at,
       ...defined({ readModelWaitMs: waitMs }),
       settings: { ...config, pendingLimit },
       observer: metrics,
@@ -225,7 +252,13 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     });
   const readModelWaitMs = kind === 'tool' ? TOOL_READ_MODEL_WAIT_MS : undefined;
   const mail: Mail = await createMail({
-    ...{ events, documents, heartbeats: base.heartbeats, readModels, config, clock, logger },
+    events,
+    documents,
+    heartbeats: base.heartbeats,
+    readModels,
+    config,
+    clock,
+    logger,
     recipients: { ...MAILED, of: (event) => mailContent.recipientsOf(event) },
     compose: (each, others) => mailContent.compose(each, others),
     reminders: (now) => mailContent.reminders(now),
@@ -238,11 +271,18 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const checkedFiles = await openCheckedFiles({ documents, personalData, clock });
   const revocation = await createRevocation({ documents, log, clock, logger });
   const invitationRecords = await openInvitationRecords({
-    ...{ documents, log, clock, logger },
+    documents,
+    log,
+    clock,
+    logger,
     users: await openUserLookups(documents),
   });
   const endings = createEndings({
-    ...{ revocation, calendarFeeds: served.calendarFeeds, preferences, checkedFiles, mail },
+    revocation,
+    calendarFeeds: served.calendarFeeds,
+    preferences,
+    checkedFiles,
+    mail,
     sessions: { deleteAllOf: (userId) => deleteSessionsOf(documents, userId) },
     invitations: invitationRecords,
   });
@@ -280,7 +320,10 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
 
   // What reads it.
   const queries = createQueries({
-    ...{ events, readModels, personalData, clock },
+    events,
+    readModels,
+    personalData,
+    clock,
     directory: {
       user: async (id) => (await users.get(id))?.email,
       client: (id) => authorizationServer.clients.nameOf(id),
@@ -290,7 +333,12 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const authorizationServer: AuthorizationServer = await createAuthorizationServer({
     publicUrl: config.publicUrl,
     secretKey: config.secretKey,
-    ...{ documents, revocation, users, log, clock, logger },
+    documents,
+    revocation,
+    users,
+    log,
+    clock,
+    logger,
     accountName: queries.accounts.name,
     clientDocuments: {
       allowPrivate: config.webhooksAllowPrivate,
@@ -306,22 +354,37 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
 
   const webhooks = await createWebhooks({
     ...base,
-    ...{ readModels, personalData, credentials },
+    readModels,
+    personalData,
+    credentials,
     commands: commands.webhooks,
     isConnected: authorizationServer.connectedApps.isConnected,
     onAttempt: metrics.deliveryAttempt,
   });
 
   const mailContent = await createMailContent({
-    ...{ readModels, personalData, queries, users, preferences, contacts, webhooks, clock },
+    readModels,
+    personalData,
+    queries,
+    users,
+    preferences,
+    contacts,
+    webhooks,
+    clock,
     unsubscribing: createUnsubscribing({ links, preferences, membersOf: users.membersOf, publicUrl: config.publicUrl }),
     publicUrl: config.publicUrl,
     logId,
     sender: config.smtp?.from ?? INBOX_SENDER,
     membersOf: users.membersOf,
     links: composeLinks({
-      ...{ users, passwordReset, addressConfirmation, invitations, publicUrl: config.publicUrl, clock },
-      ...{ contacts, contactConfirmation },
+      users,
+      passwordReset,
+      addressConfirmation,
+      invitations,
+      publicUrl: config.publicUrl,
+      clock,
+      contacts,
+      contactConfirmation,
       accounts: queries.accounts,
     }),
   });
@@ -331,25 +394,26 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
 
   return {
     ...base,
-    ...{ audit, metrics, facts, logId },
+    audit,
+    metrics,
+    facts,
+    logId,
     status: () => readServiceStatus({ ...base, readModels: readModels.status, webhooks, facts }),
-    ...{
-      personalData,
-      credentials,
-      commands,
-      commandsAt,
-      users,
-      passwordReset,
-      addressConfirmation,
-      contactConfirmation,
-      invitations,
-      checkedFiles,
-      queries,
-      authorizationServer,
-      webhooks,
-      mail,
-      mailContent,
-    },
+    personalData,
+    credentials,
+    commands,
+    commandsAt,
+    users,
+    passwordReset,
+    addressConfirmation,
+    contactConfirmation,
+    invitations,
+    checkedFiles,
+    queries,
+    authorizationServer,
+    webhooks,
+    mail,
+    mailContent,
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     changing: [users, authorizationServer.clients, revocation, invitationRecords],
     maintenance: createMaintenance(base),

@@ -174,7 +174,10 @@ export const openIdentity = (
   clock: Clock,
 ): Promise<StoreIdentity> =>
   openStoreIdentity({
-    ...{ ...stores, secretKey: config.secretKey, clock, logger },
+    ...stores,
+    secretKey: config.secretKey,
+    clock,
+    logger,
     locations: locationsOf(config),
     markedTo: () => highestMark(stores.documents),
     // Not for EventStoreDB, where checkpoints may be at system events after the last event of the service.

@@ -147,7 +147,15 @@ const foldersOf = (folder: string): string[] => {
 
 /** The lines of a folder that the plugins of biome refuse. */
 function refusedByBiome(folder: string): readonly string[] {
-  for (const file of ['biome.json', 'html.grit', 'imports.grit', 'sentences.grit', 'skipped.grit', 'spread.grit'])
+  for (const file of [
+    'biome.json',
+    'html.grit',
+    'imports.grit',
+    'inline.grit',
+    'sentences.grit',
+    'skipped.grit',
+    'spread.grit',
+  ])
     cpSync(join(root, file), join(overlay, file));
   const { status, stderr } = spawnSync(join(bin, 'biome'), ['lint', folder], { cwd: overlay, encoding: 'utf8' });
   expect(status).not.toBe(0);
@@ -242,6 +250,11 @@ test('a disguised import between folders is refused where it stands', () => {
     write(`src/secrets/hidden-${index}.ts`, text);
   });
   expect(refusedByBiome('src/secrets')).toEqual(hidden.map((_, index) => `hidden-${index}.ts:1`));
+});
+
+test('a spread literal is refused where it stands', () => {
+  write('src/sqlite/inline.ts', ['const a = { ...{ b: 1 }, c: 2 };', 'const d = { ...a };'].join('\n'));
+  expect(refusedByBiome('src/sqlite')).toEqual(['inline.ts:1']);
 });
 
 test('a call that spreads a list of any length over the stack is refused where it stands', () => {

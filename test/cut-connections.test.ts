@@ -23,8 +23,11 @@ test.skipIf(lacks(MONGODB))(
     const log = await EventStoreDbServer.start();
     const proxy = await startProxyTo(ownDatabase());
     const running = await startDemo({
-      ...{ EVENTSTORE_URL: log.url, MONGODB_URL: proxy.url, SECRET_KEY: randomBytes(32).toString('base64') },
-      ...{ DEMO: 'true', LOG_LEVEL: 'silent' },
+      EVENTSTORE_URL: log.url,
+      MONGODB_URL: proxy.url,
+      SECRET_KEY: randomBytes(32).toString('base64'),
+      DEMO: 'true',
+      LOG_LEVEL: 'silent',
     });
     const receiver = await startReceiver();
     const { url, demo } = running;

@@ -59,8 +59,14 @@ test('in Compose, an unset setting has its default, and the secret key can be re
   const [one, other] = [Buffer.alloc(32, 7), Buffer.alloc(32, 9)];
   const [oldKey, newKey] = [one.toString('base64'), other.toString('base64')];
   expect(composed({ SECRET_KEY: oldKey, DRAIN: 'PT30S' })).toMatchObject({
-    ...{ secretKey: one, drainMs: 30_000, demo: false, port: 3000, publicUrl: 'http://localhost:3000' },
-    ...{ metricsPort: 9464, serviceFeePercent: 15, roles: new Set(['api', 'projector', 'webhooks', 'scheduler']) },
+    secretKey: one,
+    drainMs: 30_000,
+    demo: false,
+    port: 3000,
+    publicUrl: 'http://localhost:3000',
+    metricsPort: 9464,
+    serviceFeePercent: 15,
+    roles: new Set(['api', 'projector', 'webhooks', 'scheduler']),
   });
   expect(composed({ SECRET_KEYS: `${newKey},${oldKey}` }).secretKey).toEqual([other, one]);
   expect(() => composed({})).toThrow(/^SECRET_KEY: is required/);

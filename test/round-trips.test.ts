@@ -31,8 +31,11 @@ async function openVenue() {
   const SECRET_KEY = randomBytes(32).toString('base64');
   const smtp = await startSmtp();
   const service = await runService({
-    ...{ EVENTSTORE_URL: log.url, MONGODB_URL: mongo.url, SECRET_KEY },
-    ...{ SMTP_URL: smtp.url, MAIL_FROM: 'bookings@venue.example' },
+    EVENTSTORE_URL: log.url,
+    MONGODB_URL: mongo.url,
+    SECRET_KEY,
+    SMTP_URL: smtp.url,
+    MAIL_FROM: 'bookings@venue.example',
   });
   const community = await service.community();
   const spaceId = await service.space(community);

@@ -30,8 +30,13 @@ type Answered = {
 
 const authorizationOf = (app: string): string =>
   `/connect/authorize?${new URLSearchParams({
-    ...{ response_type: 'code', client_id: app, redirect_uri: REDIRECT, scope: API_SCOPE, resource: 'api' },
-    ...{ code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' },
+    response_type: 'code',
+    client_id: app,
+    redirect_uri: REDIRECT,
+    scope: API_SCOPE,
+    resource: 'api',
+    code_challenge: 'x'.repeat(43),
+    code_challenge_method: 'S256',
   })}`;
 
 async function open() {

@@ -140,7 +140,8 @@ async function seenBy(party: Party): Promise<Map<string, string>> {
   await get('/webhooks');
   await get('/communities/1/reviews');
   const { client } = await connect(url, {
-    ...{ email: party.email, password },
+    email: party.email,
+    password,
     account: `${party.account.kind}:${party.account.id}`,
   });
   const call = async (name: string, input: Record<string, unknown>) =>

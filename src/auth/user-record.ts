@@ -55,7 +55,11 @@ export const withoutHash = (user: UserDocument): User => {
   const { id, email, createdAt, passwordChangedAt } = user;
   const memberships = membershipsIn(user);
   return {
-    ...{ id, email, memberships, createdAt, passwordChangedAt },
+    id,
+    email,
+    memberships,
+    createdAt,
+    passwordChangedAt,
     ...picked(user, ['emailConfirmedAt', 'pendingEmail']),
   };
 };
@@ -127,7 +131,10 @@ export const withoutUser = (user: UserDocument): Changed => ({
 
 /** A removed user until its event is in the log: no personal data and no credentials. */
 const removed = ({ id, createdAt, passwordChangedAt, unlogged = [] }: UserDocument): UserDocument => ({
-  ...{ id, createdAt, passwordChangedAt, unlogged },
+  id,
+  createdAt,
+  passwordChangedAt,
+  unlogged,
   email: id,
   accounts: [],
   passwordHash: '',
@@ -135,7 +142,9 @@ const removed = ({ id, createdAt, passwordChangedAt, unlogged = [] }: UserDocume
 });
 
 const changeOf = ({ id: userId }: Pick<User, 'id'>, account: Account) => ({
-  ...{ changeId: randomUUID(), account, userId },
+  changeId: randomUUID(),
+  account,
+  userId,
 });
 const memberAdded = (user: Pick<User, 'id'>, { account, role }: Membership): MembershipEvent => ({
   type: 'MemberAdded',

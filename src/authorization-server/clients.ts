@@ -240,6 +240,9 @@ export async function createClients(deps: {
 
 /** A removed client until its event is in the log. It no longer belongs to the account, and has no secret. */
 const removed = ({ createdAt, unlogged: changes }: ClientDocument): ClientDocument => ({
-  ...{ name: '', sealed: '', createdAt, isRemoved: true },
+  name: '',
+  sealed: '',
+  createdAt,
+  isRemoved: true,
   ...defined({ unlogged: changes }),
 });

@@ -165,7 +165,8 @@ async function consent(
   const user = await deps.users.get(interaction.session?.accountId ?? '');
   if (user === undefined) return expired();
   const accounts = user.memberships.map(async ({ account, role }) => ({
-    ...{ account, role },
+    account,
+    role,
     name: await deps.accountName(account),
   }));
   const page = consentPage({

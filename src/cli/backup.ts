@@ -132,7 +132,9 @@ function refuseCheckpoints(error: unknown): never {
 }
 
 const finishingOf = ({ secretKey, operator, sealFile }: Config, { checkpoint, skipIds }: RestoreOptions) => ({
-  ...{ secretKey, skippedIds: skipIds, actor: operatorOf(operator) },
+  secretKey,
+  skippedIds: skipIds,
+  actor: operatorOf(operator),
   checkpointFiles: { sealFile, checkpointFile: checkpoint },
 });
 
@@ -166,7 +168,12 @@ async function restoreFrom(file: string, options: RestoreOptions, command: Invok
   const { lost, aside } = overwrite ? await replaceStore(config, file) : { lost: [], aside: undefined };
   const fork = await onStores(config, (stores, deps) =>
     restoreStore({
-      ...{ ...stores, ...deps, ...finishingOf(config, options), file, whole, ...fillingOf(config) },
+      ...stores,
+      ...deps,
+      ...finishingOf(config, options),
+      file,
+      whole,
+      ...fillingOf(config),
       onStep: (what) => tell(command, what),
       begun: () => key && writePrivate(key.file, key.text, 'new'),
       withProgress: (work) => withProgressBar(command, work),

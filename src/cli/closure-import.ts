@@ -40,7 +40,8 @@ export function importCommand(closure: Command): void {
           command,
           (show) => {
             const options = {
-              ...{ communityId: owner.id, isDryRun },
+              communityId: owner.id,
+              isDryRun,
               progress: (at: Parameters<Progress>[0]) => at.total >= SHOWN_FROM_LINES && show(at),
             };
             return core.commands.importClosures(file, options, context);

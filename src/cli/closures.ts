@@ -61,7 +61,8 @@ function addCommand(closure: Command): void {
       const wanted = {
         communityId: community,
         kind: ownEvent ? 'OwnEvent' : 'Closure',
-        ...{ start: hours.windowStart, until: hours.windowEnd },
+        start: hours.windowStart,
+        until: hours.windowEnd,
         ...defined({ spaceIds: space }),
         ...defined(rest),
       } as const;

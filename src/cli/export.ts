@@ -137,7 +137,10 @@ export async function writeExport(deps: WriteExport, command: Invoked): Promise<
     const { begun, written } = out;
     if (begun !== undefined) tellCount(command, 'events were written before')({ done: begun.counts.events });
     return await exportStore({
-      ...{ events, header, lines: createLines(out.write, written), ...defined({ begun, records }) },
+      events,
+      header,
+      lines: createLines(out.write, written),
+      ...defined({ begun, records }),
       onProgress: tellCount(command, 'events written'),
     });
   } finally {
@@ -156,7 +159,8 @@ function stdout(command: Invoked, isPrivate: boolean): ExportFile {
   const write = writerOf(command);
   if (isPrivate && fstatSync(fd).isFile()) fchmodSync(fd, OWNER_ONLY);
   return {
-    ...{ written: nothingWritten(), begun: undefined },
+    written: nothingWritten(),
+    begun: undefined,
     write: (chunk) => write(chunk.toString()),
     async close() {},
   };

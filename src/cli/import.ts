@@ -46,7 +46,12 @@ into DATA_DIR). Import an export in one place only: its log continues there.`,
       await checkStopped(config);
       await onStores(config, (stores, { clock }) =>
         importStore({
-          ...{ ...stores, clock, file, whole, locations: locationsOf(config), onStep },
+          ...stores,
+          clock,
+          file,
+          whole,
+          locations: locationsOf(config),
+          onStep,
           otherwise: 'An import needs an empty store: name another DATA_DIR, EVENTSTORE_URL or MONGODB_URL',
           withProgress: (work) => withProgressBar(command, work),
         }),

@@ -58,5 +58,10 @@ export function invitationCommands(user: Command): void {
 }
 
 const printed = ({ id, account, email, role, createdAt, expiresAt }: Invitation) => ({
-  ...{ id, account: toPublicAccount(account), email, role, createdAt, expiresAt },
+  id,
+  account: toPublicAccount(account),
+  email,
+  role,
+  createdAt,
+  expiresAt,
 });

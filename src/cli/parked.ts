@@ -20,7 +20,8 @@ export function parkedCommands(venue: Command): void {
           ...of('mails', await mail.listFailedEvents()),
         ];
         const json = all.map(({ eventId: id, into, ...event }) => ({
-          ...{ id, into },
+          id,
+          into,
           ...picked(event, ['type', 'stream', 'revision', 'state', 'failures', 'reason', 'failingSince', 'due']),
         }));
         return { json };

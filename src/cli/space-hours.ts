@@ -41,7 +41,10 @@ export function hoursCommand(space: Command): void {
         const { week, special, gap, notice, horizon, cancel } = options;
         const terms = defined({
           week: week === undefined ? undefined : wholeWeek(before, week),
-          ...{ gapHours: gap, noticeHours: notice, horizonDays: horizon, cancelHours: cancel },
+          gapHours: gap,
+          noticeHours: notice,
+          horizonDays: horizon,
+          cancelHours: cancel,
         });
         // The days that `--week` leaves out come from what was read, which another user may change at the same moment.
         const seen = week === undefined ? {} : { seen: before };

@@ -60,7 +60,8 @@ export async function verifyExport(file: string, { against, key, onProgress }: A
     return parsedKey(key, logId);
   });
   const check = await checkLog({
-    ...{ ...evidence, events: eventsIn(file) },
+    ...evidence,
+    events: eventsIn(file),
     onProgress: ({ done }) => onProgress({ done, total: events }),
   });
   return answerOf({ ...check, problems: [] });
@@ -227,7 +228,13 @@ function answerOf(check: LogCheck & Pick<StoreCheck, 'problems' | 'consistency'>
   const wrong = [...findings.map(sentenceOf), ...problems.map((problem) => `${problem}.`)];
   return {
     json: {
-      ...{ events, root: root.toString('base64'), confirmed, confirmedUpTo, findings, problems, consistency },
+      events,
+      root: root.toString('base64'),
+      confirmed,
+      confirmedUpTo,
+      findings,
+      problems,
+      consistency,
       // Both 0 if everything is covered.
       notCovered: Math.max(0, events - confirmedUpTo),
       notSealed: sealed === undefined ? undefined : Math.max(0, events - sealed),

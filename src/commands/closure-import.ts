@@ -125,7 +125,10 @@ async function linesOf(file: Uint8Array): Promise<readonly Line[] | Refusal> {
   const parser = parse({
     delimiter: named ?? (first.includes(';') ? ';' : first.includes('\t') ? '\t' : ','),
     from_line: named === undefined ? 1 : 2,
-    ...{ trim: true, relax_column_count: true, skip_empty_lines: true, skip_records_with_empty_values: true },
+    trim: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    skip_records_with_empty_values: true,
     on_record(record, { lines }) {
       found += 1;
       // Further ones are only counted.
@@ -211,8 +214,17 @@ function ownEventOf({ line, cells }: Line, spaces: readonly Space[], community: 
   if (more.length > 0) return `Several spaces are called ${quoted(space)}: write the id.`;
   const importKey = `${only.spaceId} ${date} ${from}-${until}`;
   return {
-    ...{ line, spaceId: only.spaceId, spaceIds: [only.spaceId], communityId: community, kind: 'OwnEvent', importKey },
-    ...{ from: date, to: date, start: from, until, title },
+    line,
+    spaceId: only.spaceId,
+    spaceIds: [only.spaceId],
+    communityId: community,
+    kind: 'OwnEvent',
+    importKey,
+    from: date,
+    to: date,
+    start: from,
+    until,
+    title,
     time: closedTime(wallDay(date, only.timeZone), { start: from, until }),
   };
 }

@@ -179,7 +179,10 @@ function termsOf(of: Partial<SpaceTerms> & { readonly active?: boolean }): Field
     eventFee: eventFee === undefined ? undefined : toAmount(eventFee),
     answerHours,
     week: week?.length === 0 ? 'the same every day' : week?.map(weekdayText).join(', '),
-    ...{ gapHours, noticeHours, horizonDays, cancelHours },
+    gapHours,
+    noticeHours,
+    horizonDays,
+    cancelHours,
   };
 }
 

@@ -23,7 +23,9 @@ export const toOperatorHours = (space: Space, today: PlainDate) => {
     id: space.spaceId,
     ...picked(space, ['name', 'windowStart', 'windowEnd', 'durationHours']),
     eventFee: toAmount(space.eventFee),
-    ...{ gapHours: space.gapHours ?? 0, noticeHours: space.noticeHours ?? 0, cancelHours: space.cancelHours ?? 0 },
+    gapHours: space.gapHours ?? 0,
+    noticeHours: space.noticeHours ?? 0,
+    cancelHours: space.cancelHours ?? 0,
     horizonDays: space.horizonDays ?? null,
     week: weekOf(own, ownFee),
     special: datesOf(space, today, ownFee),
@@ -43,7 +45,9 @@ const weekOf = <F>(week: readonly (DayHours | 'closed')[], feeOf: FeeOf<F>) =>
 
 const datesOf = <F>(space: Space, today: PlainDate, feeOf: FeeOf<F>) =>
   datesFrom(today, space).map(([date, hours]) => ({
-    ...{ date, ...picked(hours, ['windowStart', 'windowEnd']), ...feeOf(hours.eventFee) },
+    date,
+    ...picked(hours, ['windowStart', 'windowEnd']),
+    ...feeOf(hours.eventFee),
   }));
 
 type Pricing = { readonly serviceFeePercent: number; readonly currency: string };

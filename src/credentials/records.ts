@@ -93,6 +93,9 @@ const idIn = ({ stream }: StoredEvent, prefix: string): string => stream.slice(p
 
 /** The record of a feed. */
 export const issuedFeed = ({ feedId, userId, account, spaceId, showsNames }: IssuedFeed): IssuedFeed => ({
-  ...{ feedId, userId, account, showsNames },
+  feedId,
+  userId,
+  account,
+  showsNames,
   ...defined({ spaceId }),
 });

@@ -100,7 +100,14 @@ export function addClosure(before: Closure | undefined, command: AddClosure, tod
     {
       type: 'ClosureAdded',
       data: {
-        ...{ closureId, communityId, kind, spaceIds, from, to, start, until },
+        closureId,
+        communityId,
+        kind,
+        spaceIds,
+        from,
+        to,
+        start,
+        until,
         ...defined({ weekdays: all ? undefined : weekdays, title: title === '' ? undefined : title, importKey }),
       },
     },

@@ -57,7 +57,10 @@ export async function openLeases(deps: {
   const { session } = heartbeats;
   // Stored with the read models: a power failure that loses the last writes also ends every process that held a lease.
   const collection: Collection<LeaseDocument> = {
-    ...{ name: deps.collection, kind: 'readModel', ttl: 'expiresAt', indexes: [] },
+    name: deps.collection,
+    kind: 'readModel',
+    ttl: 'expiresAt',
+    indexes: [],
   };
   const leases = await documents.open(collection);
   const states = new Map<string, LeaseState>();

@@ -7,7 +7,10 @@ export async function readHolder(
   name: string,
 ): Promise<string | undefined> {
   const leases: Collection<{ readonly session?: string; readonly expiresAt: string }> = {
-    ...{ name: collection, kind: 'readModel', ttl: 'expiresAt', indexes: [] },
+    name: collection,
+    kind: 'readModel',
+    ttl: 'expiresAt',
+    indexes: [],
   };
   return (await (await documents.open(leases)).get(name))?.document.session;
 }

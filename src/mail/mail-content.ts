@@ -55,7 +55,8 @@ export async function createMailContent(deps: {
     contacts,
     unsubscribing: deps.unsubscribing,
     recipientsOf: createRecipients({
-      ...{ membersOf, preferences },
+      membersOf,
+      preferences,
       wasApproved: async (bookingId) =>
         (await readModels.collection(bookings).get(String(bookingId)))?.document.wasApproved === 'yes',
       passwordChangedAt: async (userId) => (await users.get(userId))?.passwordChangedAt,

@@ -95,14 +95,24 @@ export async function createMail(deps: MailDeps) {
   // A name with other letters than ASCII would need a server that takes them in headers.
   const host = domainToASCII(smtp?.from.address.split('@').at(-1) ?? '') || INBOX_HOST;
   let mailer: Mailer | undefined;
-  const role = createRole({ ...{ name: 'mail', documents, heartbeats, clock, logger }, run: sendMails });
+  const role = createRole({ name: 'mail', documents, heartbeats, clock, logger, run: sendMails });
 
   async function sendMails(isActive: () => boolean): Promise<RunningRole> {
     const { compose, clockProblem = async () => undefined, onOutcome = () => {} } = deps;
     const { pollIntervalMs, readModelWaitMs, markEveryMs, pauseAfter } = tuning;
     const current = createMailer({
-      ...{ queue, compose, sender, server, host, clock, clockProblem, logger, isActive, onOutcome },
-      ...{ pollIntervalMs, pauseAfter },
+      queue,
+      compose,
+      sender,
+      server,
+      host,
+      clock,
+      clockProblem,
+      logger,
+      isActive,
+      onOutcome,
+      pollIntervalMs,
+      pauseAfter,
     });
     const stopping = new AbortController();
     let fanOut: FanOut | undefined;
@@ -116,9 +126,19 @@ export async function createMail(deps: MailDeps) {
       await current.start();
       mailer = current;
       fanOut = await startMailFanOut({
-        ...{ events, documents, readModels: deps.readModels, recipients, queue, failedEvents, logger },
-        ...{ clock, clockProblem },
-        ...{ wake: current.wake, readModelWaitMs, pollIntervalMs, markEveryMs },
+        events,
+        documents,
+        readModels: deps.readModels,
+        recipients,
+        queue,
+        failedEvents,
+        logger,
+        clock,
+        clockProblem,
+        wake: current.wake,
+        readModelWaitMs,
+        pollIntervalMs,
+        markEveryMs,
       });
       reminding = inRounds(tuning.reminderIntervalMs ?? REMINDER_INTERVAL_MS, stopping.signal, () =>
         remind(stopping.signal),

@@ -180,6 +180,10 @@ const newMail = (
   account: AccountKey | undefined,
   about: NewMail['about'],
 ): NewMail => ({
-  ...{ kind, cause: event.id, userId, about, at: event.metadata.at },
+  kind,
+  cause: event.id,
+  userId,
+  about,
+  at: event.metadata.at,
   ...(account !== undefined && { account }),
 });

@@ -45,8 +45,12 @@ export function createReminders({ bookings, readersOf }: Deps): (now: number) =>
     for (const account of accounts)
       for (const userId of await readersOf({ kind, account, about: aboutOf(booking) }))
         yield {
-          ...{ kind, userId, cause: causeFor(account), account: accountKey(account) },
-          ...{ about: aboutOf(booking), at: toTimestamp(dueAt) },
+          kind,
+          userId,
+          cause: causeFor(account),
+          account: accountKey(account),
+          about: aboutOf(booking),
+          at: toTimestamp(dueAt),
         };
     // Only now: the consumer has stored them all.
     reminded.set(id, true);

@@ -128,7 +128,8 @@ export function mcpRoutes(deps: {
       const { caller } = mcpToken;
       const answered = await (await handler()).answer(webRequest(request, reply, url), {
         token: mcpToken,
-        ...{ correlationId: request.id, trace: traceOf(request) },
+        correlationId: request.id,
+        trace: traceOf(request),
         isDisconnected: () => reply.raw.destroyed,
         async takeTurn() {
           const end = await turns.take(accountKey(caller.account), reply.raw);

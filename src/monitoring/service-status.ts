@@ -74,8 +74,10 @@ export async function readServiceStatus(deps: {
   const failed = await Promise.all([webhooks.countFailedEvents(), facts.eventsWithoutMails()]);
   const sumOf = (state: 'parked' | 'retrying') => failed.reduce((sum, counts) => sum + counts[state], 0);
   return {
-    ...{ eventsBehind: lag, ...defined({ behindSince }) },
-    ...{ parkedEvents: sumOf('parked'), retryingEvents: sumOf('retrying') },
+    eventsBehind: lag,
+    ...defined({ behindSince }),
+    parkedEvents: sumOf('parked'),
+    retryingEvents: sumOf('retrying'),
     openBreakers: await facts.openBreakers(),
     oldestDelivery: (await facts.oldestPendingDelivery()) ?? null,
     oldestMail: (await facts.oldestPendingMail()) ?? null,

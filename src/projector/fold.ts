@@ -33,7 +33,9 @@ export const createTarget = (
   documents: Target['documents'],
   skipped: ReadonlySet<string> = new Set(),
 ): Target => ({
-  ...{ projection, documents, skipped },
+  projection,
+  documents,
+  skipped,
   cache: createLruCache<string, CachedDocument>(CACHED_DOCUMENTS),
   changed: new Map(),
 });

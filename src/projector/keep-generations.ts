@@ -148,7 +148,13 @@ export async function keepGenerations(
   }
 
   const generationDeps = (id: GenerationId, writer: Writer): GenerationDeps => ({
-    ...{ events, documents, projections, logger, signal: writer.stopping.signal, isHeld, buildBatch },
+    events,
+    documents,
+    projections,
+    logger,
+    signal: writer.stopping.signal,
+    isHeld,
+    buildBatch,
     reached: (checkpoint) => generations.reached(id, checkpoint),
   });
 

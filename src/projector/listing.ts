@@ -39,7 +39,9 @@ export async function listReadModels({
       const { name, version } = projection;
       const failure = checkpoint?.failing.find((each) => each.name === name);
       const skipped = await Array.fromAsync(skippings(events, projection), ({ data, metadata: { at, actor } }) => ({
-        ...{ ...data, at, by: `${actor.kind} ${actor.id}` },
+        ...data,
+        at,
+        by: `${actor.kind} ${actor.id}`,
       }));
       return {
         name,

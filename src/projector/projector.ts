@@ -43,7 +43,12 @@ export async function openProjector(deps: ProjectorDeps) {
     kind === 'tool' && heartbeats.lastSeen().some(({ status }) => status.kind === 'service');
 
   const role = createRole({
-    ...{ name: projectorLease(name), collection: READ_MODEL_LEASES, documents, heartbeats, clock: Date.now, logger },
+    name: projectorLease(name),
+    collection: READ_MODEL_LEASES,
+    documents,
+    heartbeats,
+    clock: Date.now,
+    logger,
     mayRun: () => !isUnreachable() && !mustYield(),
     async run(isHeld) {
       logger.info({ generation: name }, 'Keeping read models up to date');

@@ -209,10 +209,14 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
           ]);
           return [
             ...charges.map(({ values, sums }) => ({
-              ...{ ...values, charged: sums.get('charge'), earned: sums.get('eventFee') },
+              ...values,
+              charged: sums.get('charge'),
+              earned: sums.get('eventFee'),
             })),
             ...refunds.map(({ values, sums }) => ({
-              ...{ ...values, refunded: sums.get('refund'), earned: -(sums.get('eventFee') ?? 0) },
+              ...values,
+              refunded: sums.get('refund'),
+              earned: -(sums.get('eventFee') ?? 0),
             })),
           ];
         });

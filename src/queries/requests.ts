@@ -65,7 +65,8 @@ const pendingOf = declareQuery(
     { order, direction = 'ascending', after, limit }: Part,
   ): Find<BookingDocument> => ({
     where: {
-      ...{ communityId: community, status: 'Pending' },
+      communityId: community,
+      status: 'Pending',
       ...defined({ spaceId, date: rangeOf(dates), totalPrice: rangeOrNone({ from, to }) }),
       ...defined({ createdAt: rangeOrNone({ from: madeSince }) }),
     },

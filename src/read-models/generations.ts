@@ -128,7 +128,9 @@ export const collectionOf = <I>(
   { name, indexes }: { readonly name: string; readonly indexes: I },
   generation: string,
 ) => ({
-  ...{ name, indexes, generation },
+  name,
+  indexes,
+  generation,
   kind: 'readModel' as const,
 });
 

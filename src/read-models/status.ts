@@ -50,7 +50,10 @@ export function createStatus(deps: {
     estimate.note(done);
     const secondsLeft = estimate.secondsLeft(total);
     return {
-      ...{ readModel, readable, state: 'building', done },
+      readModel,
+      readable,
+      state: 'building',
+      done,
       ...defined({ total: total > done ? total : undefined, secondsLeft }),
     };
   }
@@ -60,7 +63,11 @@ export function createStatus(deps: {
     if (live === undefined) return projections.map(({ name }) => progressOf(name, false));
     const failing = live.checkpoint.failing.map(
       ({ name, message, attempts, event }): Problem => ({
-        ...{ readModel: name, readable: false, state: 'failing', message, attempts },
+        readModel: name,
+        readable: false,
+        state: 'failing',
+        message,
+        attempts,
         ...defined({ event: event?.id }),
       }),
     );

@@ -161,7 +161,9 @@ type PlainError = {
 function plainErrorOf(error: unknown): PlainError {
   const { name, message, stack, cause } = error instanceof Error ? error : new Error(String(error));
   return {
-    ...{ name, message, stack },
+    name,
+    message,
+    stack,
     cause: cause === undefined ? undefined : plainErrorOf(cause),
     unavailable: isUnavailable(error) ? { publicMessage: error.publicMessage } : undefined,
   };

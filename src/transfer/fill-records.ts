@@ -41,7 +41,10 @@ async function hasRecords(documents: OperatedDocumentStore): Promise<boolean> {
 export async function openFilling(documents: Pick<DocumentStore, 'open'>, { name, ttl }: Declared) {
   const declared = ttl === undefined ? {} : { ttl };
   const collection: Documents<object> = await documents.open<Record<string, unknown>>({
-    ...{ name, kind: 'record', indexes: [], ...declared },
+    name,
+    kind: 'record',
+    indexes: [],
+    ...declared,
   });
   let batch: Promise<boolean>[] = [];
   let added = 0;

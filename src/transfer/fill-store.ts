@@ -109,7 +109,11 @@ async function fillStore(deps: FillStore & { readonly kind: 'import' | 'restore'
   const positions = new Map<string, Position>();
   await withProgress((onProgress) =>
     fillLog({
-      ...{ events, source: eventsIn(file), total: trailer.events, log: locations.log, onProgress },
+      events,
+      source: eventsIn(file),
+      total: trailer.events,
+      log: locations.log,
+      onProgress,
       stored(event, position) {
         if (referredTo.has(event.id)) positions.set(event.id, position);
         for (const group of groups) group.pass(event, position);

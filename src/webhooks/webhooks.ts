@@ -81,14 +81,27 @@ export async function createWebhooks(deps: WebhooksDeps) {
   let deliverer: Deliverer | undefined;
   let starting: Promise<void> | undefined;
   const role = createRole({
-    ...{ name: 'webhooks', documents, heartbeats, clock, logger },
+    name: 'webhooks',
+    documents,
+    heartbeats,
+    clock,
+    logger,
     run: deliver,
   });
 
   async function deliver(isActive: () => boolean): Promise<RunningRole> {
     const { inFlight, pollIntervalMs, readModelWaitMs, markEveryMs } = tuning;
     const current = createDeliverer({
-      ...{ queue, registrations, bodies, sender, disable, clock, logger, inFlight, pollIntervalMs, isActive },
+      queue,
+      registrations,
+      bodies,
+      sender,
+      disable,
+      clock,
+      logger,
+      inFlight,
+      pollIntervalMs,
+      isActive,
       breakers: await breakers.load(),
     });
     let fanOut: FanOut | undefined;
@@ -127,7 +140,13 @@ export async function createWebhooks(deps: WebhooksDeps) {
 
   return {
     ...createOnRequest({
-      ...{ events, registrations, queue, search, bodies, clock, load: deps.commands.load },
+      events,
+      registrations,
+      queue,
+      search,
+      bodies,
+      clock,
+      load: deps.commands.load,
       wake: (webhookId, isRequested) => deliverer?.wake(webhookId, isRequested),
     }),
     prepare,

@@ -250,7 +250,8 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       await approve(late);
       const day = await json('day', String(space), date());
       expect(day).toMatchObject({
-        ...{ spaceId: space, date: date() },
+        spaceId: space,
+        date: date(),
         bookings: [
           { id: early, status: 'Pending' },
           { id: late, status: 'Approved' },

@@ -173,7 +173,9 @@ describe('hours and rules that a community sets', () => {
     expect(before.body).toMatchObject({
       totalPrice: 230,
       specialHours: [{ date: SPECIAL, windowStart: 10, windowEnd: 14, totalPrice: 230 }],
-      ...{ noticeHours: 24, horizonDays: 90, cancelHours: 48 },
+      noticeHours: 24,
+      horizonDays: 90,
+      cancelHours: 48,
     });
     expect(before.body.week.slice(4)).toEqual([
       { weekday: 'Friday', open: true, ...usual, totalPrice: 230 },

@@ -34,7 +34,10 @@ afterAll(() => service.stop());
 /** Runs the scheduler until a closed time is in a state. */
 async function finished(id: string, state: object): Promise<void> {
   const followUp = createClosureFollowUp({
-    ...{ closures: commands(), readModels: readModels(), logger: { info() {}, error() {} }, periodMs: 20 },
+    closures: commands(),
+    readModels: readModels(),
+    logger: { info() {}, error() {} },
+    periodMs: 20,
   });
   followUp.start();
   await eventually(async () => expect(await stored(id)).toMatchObject(state));
@@ -48,7 +51,9 @@ test('the scheduler finishes a date whose leaving out a process that died had be
     await commands().add({ ...range, communityId: community.id, spaceIds: rooms }, CONTEXT),
   );
   const handler = createCommandHandler({
-    ...{ events: service.core.events, clock: () => service.time.now, waitFor: readModels().waitFor },
+    events: service.core.events,
+    clock: () => service.time.now,
+    waitFor: readModels().waitFor,
   });
   const leaveOut = async (date: string) => {
     const data = { closureId, communityId: communityId(community.id), date: date as PlainDate };

@@ -213,7 +213,10 @@ test('the scheduler finishes what a process that died had begun, also its end', 
   };
   for (const event of accepted(decided)) await append(streamOf.venue_closure(id), event, 'none');
   const followUp = createClosureFollowUp({
-    ...{ closures: commands(), readModels, logger: { info() {}, error() {} }, periodMs: 20 },
+    closures: commands(),
+    readModels,
+    logger: { info() {}, error() {} },
+    periodMs: 20,
   });
   followUp.start();
   const state = async () => (await readModels.collection(closures).get(id))?.document.state;

@@ -143,7 +143,9 @@ test('the command line changes a community, and refuses what is wrong', async ()
   useDataDir(service.config.dataDir);
   const id = String(harbour.id);
   expect(await json('community', 'change', id, '--name', 'Quay', '--time-zone', 'europe/london')).toEqual({
-    ...{ id: harbour.id, name: 'Quay', timeZone: 'Europe/London' },
+    id: harbour.id,
+    name: 'Quay',
+    timeZone: 'Europe/London',
   });
   await book('2026-12-10');
   for (const [args, code, message] of [

@@ -31,7 +31,8 @@ const test = base.extend<{
       await log.stop();
     });
     await use({
-      ...{ service, lines },
+      service,
+      lines,
       leave() {
         isDown = true;
         proxy.cut();

@@ -38,12 +38,26 @@ describe('GET /spaces', () => {
     const shared = { windowEnd: 22, totalPrice: 230, currency: 'USD', active: true };
     expect(answer.json()).toEqual([
       {
-        ...{ ...shared, id: hall, name: 'Great Hall', communityId: harbour.id, communityName: 'Harbour' },
-        ...{ timeZone: 'Europe/Berlin', windowStart: 9, durationHours: 4, answerHours: 72 },
+        ...shared,
+        id: hall,
+        name: 'Great Hall',
+        communityId: harbour.id,
+        communityName: 'Harbour',
+        timeZone: 'Europe/Berlin',
+        windowStart: 9,
+        durationHours: 4,
+        answerHours: 72,
       },
       {
-        ...{ ...shared, id: barn, name: 'Barn', communityId: mill.id, communityName: 'Old Mill' },
-        ...{ timeZone: 'America/New_York', windowStart: 8, durationHours: 2.5, answerHours: 24 },
+        ...shared,
+        id: barn,
+        name: 'Barn',
+        communityId: mill.id,
+        communityName: 'Old Mill',
+        timeZone: 'America/New_York',
+        windowStart: 8,
+        durationHours: 2.5,
+        answerHours: 24,
       },
     ]);
   });

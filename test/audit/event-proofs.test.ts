@@ -23,7 +23,7 @@ async function proved(createDatabase = createSqliteDatabase, count = 1_300) {
   const [key, head, events] = [await publishedKey(store.records), await store.records.head(), await store.all()];
   if (key === undefined || head === undefined) throw new Error('Nothing is sealed');
   const deps = { events: store.events(), records: store.records, key };
-  return { ...store, ...{ key, head, all: events, deps, prove: (wanted = events) => proveEvents(deps, head, wanted) } };
+  return { ...store, key, head, all: events, deps, prove: (wanted = events) => proveEvents(deps, head, wanted) };
 }
 
 describe.each(documentEngines)('proofs with the documents on %s', (_, createDatabase) => {

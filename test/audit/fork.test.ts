@@ -30,16 +30,20 @@ async function storeWithFile(createDatabase?: Parameters<typeof sealedStore>[0])
   const key = await publishedKey(store.records);
   if (key === undefined) throw new Error('There is no key');
   return {
-    ...{ ...store, ...sealing, file, fileOf, first, second, key },
+    ...store,
+    ...sealing,
+    file,
+    fileOf,
+    first,
+    second,
+    key,
     fork: (checkpointFiles: CheckpointFiles) =>
       forkUnlessContinued({
-        ...{
-          events: store.events(),
-          documents: store.documents,
-          secretKey: SECRET_KEY,
-          logId: LOG_ID,
-          checkpointFiles,
-        },
+        events: store.events(),
+        documents: store.documents,
+        secretKey: SECRET_KEY,
+        logId: LOG_ID,
+        checkpointFiles,
       }),
     /** Puts back the log and the records as they were when the first 60 events had been sealed. */
     async putBack() {

@@ -17,7 +17,12 @@ async function storeWithFile(leaves = false) {
   const { seal, copyProblems } = await store.sealing(settings);
   const read = () => Array.fromAsync(readSealFile(createReadStream(file)));
   return {
-    ...{ ...store, file, seal, copyProblems, settings, read },
+    ...store,
+    file,
+    seal,
+    copyProblems,
+    settings,
+    read,
     text: () => readFileSync(file, 'utf8'),
     sealNext: async (count = 1) => {
       await store.append(count);

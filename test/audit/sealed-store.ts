@@ -56,7 +56,12 @@ export async function sealedStore(createDatabase: () => Promise<TestDatabase> = 
 
   let appended = 0;
   return {
-    ...{ folder, database, documents, records, warnings, sealing },
+    folder,
+    database,
+    documents,
+    records,
+    warnings,
+    sealing,
     events: () => events,
     /** Appends events to three streams by turns, as few commits as possible. */
     async append(count: number, data: NewEvent['data'] = {}): Promise<void> {

@@ -24,7 +24,10 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
   let documents: OperatedDocumentStore;
   /** The steps that currently fail, as if the process had died there. */
   const fails: { log: boolean; feeds: boolean; revocation: boolean; of: string | undefined } = {
-    ...{ log: false, feeds: false, revocation: false, of: undefined },
+    log: false,
+    feeds: false,
+    revocation: false,
+    of: undefined,
   };
 
   beforeEach(async () => {

@@ -165,7 +165,9 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
     running.logFails(true);
     await running.server.connectedApps.revokeGrant(grantId, { account: BRAND }, BY_OPERATOR);
     const { adapter, exists } = await createOidcAdapter({
-      ...{ documents, secretKey, clock: Date.now },
+      documents,
+      secretKey,
+      clock: Date.now,
       revocation: await createRevocation({ documents, log: createChangeLog(), clock: Date.now, logger: NO_LOGGER }),
     });
     expect(await exists('Grant', grantId)).toBe(false);

@@ -96,8 +96,12 @@ describe('parameters without a value (RFC 6749, 3.1 and 3.2)', () => {
     expect(back.searchParams.has('state')).toBe(false);
     const client = { client_id: app.id, client_secret: '' };
     const code = {
-      ...{ grant_type: 'authorization_code', code: back.searchParams.get('code') ?? '', code_verifier: verifier },
-      ...{ redirect_uri: REDIRECT, resource: 'api', scope: '' },
+      grant_type: 'authorization_code',
+      code: back.searchParams.get('code') ?? '',
+      code_verifier: verifier,
+      redirect_uri: REDIRECT,
+      resource: 'api',
+      scope: '',
     };
     const tokens = await post('/connect/token', { ...client, ...code });
     expect([tokens.status, tokens.body.scope]).toEqual([200, 'service.api.read']);

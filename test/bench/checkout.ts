@@ -55,7 +55,10 @@ export async function openCheckout(root: string, servers?: Servers): Promise<Che
   function newStore(): Environment {
     const name = `bench-${randomUUID().slice(0, 8)}`;
     const settings = {
-      ...{ DATA_DIR: join(folder, name), DEMO: 'false', LOG_LEVEL: 'warn', WEBHOOKS_ALLOW_PRIVATE: 'true' },
+      DATA_DIR: join(folder, name),
+      DEMO: 'false',
+      LOG_LEVEL: 'warn',
+      WEBHOOKS_ALLOW_PRIVATE: 'true',
     };
     if (servers === undefined) return settings;
     const mongo = new URL(servers.mongo);

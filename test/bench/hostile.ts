@@ -151,7 +151,10 @@ async function p99Of({ service: { url, venue }, key }: Victim, seconds: number):
     const startedAt = performance.now();
     const method = body === undefined ? 'GET' : 'POST';
     const { statusCode, body: answer } = await pool.request({
-      ...{ path: `/api/v1${path}`, method, headers, body: JSON.stringify(body) ?? null },
+      path: `/api/v1${path}`,
+      method,
+      headers,
+      body: JSON.stringify(body) ?? null,
     });
     await answer.dump();
     if (statusCode >= 300) throw new Error(`${method} ${path} was answered with ${statusCode}`);

@@ -48,7 +48,9 @@ function nextOf(requests: Load['requests']): (request: autocannon.Request) => au
 /** As many as the connections take, by a sender that costs little. */
 async function asMany({ url, connections, seconds, amount, requests }: Load, headers: Headers): Promise<Loaded> {
   const result = await autocannon({
-    ...{ url, connections, headers },
+    url,
+    connections,
+    headers,
     duration: seconds,
     ...(amount !== undefined && { amount }),
     requests: requests.some(({ body }) => body !== undefined)

@@ -64,11 +64,18 @@ export async function measureMail({
     const mailed = await bookWith(checkout, size, counted, server.settings);
     const { perSecond, commands } = await sendMany(checkout, counted, server);
     return {
-      ...{ without: without.perSecond, with: mailed.perSecond, share: mailed.perSecond / without.perSecond },
-      ...{ cpuWithout: without.cpu, cpuWith: mailed.cpu },
-      ...{ callsWithout: without.calls, callsWith: mailed.calls },
-      ...{ commandsWithout: without.commands, commandsWith: mailed.commands, commandsAMail: commands },
-      ...{ memory: mailed.memory - without.memory, sent: perSecond },
+      without: without.perSecond,
+      with: mailed.perSecond,
+      share: mailed.perSecond / without.perSecond,
+      cpuWithout: without.cpu,
+      cpuWith: mailed.cpu,
+      callsWithout: without.calls,
+      callsWith: mailed.calls,
+      commandsWithout: without.commands,
+      commandsWith: mailed.commands,
+      commandsAMail: commands,
+      memory: mailed.memory - without.memory,
+      sent: perSecond,
     };
   } finally {
     await server.close();

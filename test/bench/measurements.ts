@@ -32,10 +32,22 @@ export type Size = {
 };
 
 export const FULL: Size = {
-  ...{ seconds: 4, samples: 200, waiting: 2_500, rebuilt: 100_000, burst: 100_000, pairs: 4_000, restMs: 30_000 },
+  seconds: 4,
+  samples: 200,
+  waiting: 2_500,
+  rebuilt: 100_000,
+  burst: 100_000,
+  pairs: 4_000,
+  restMs: 30_000,
 };
 export const QUICK: Size = {
-  ...{ seconds: 1, samples: 50, waiting: 500, rebuilt: 5_000, burst: 5_000, pairs: 500, restMs: 2_000 },
+  seconds: 1,
+  samples: 50,
+  waiting: 500,
+  rebuilt: 5_000,
+  burst: 5_000,
+  pairs: 500,
+  restMs: 2_000,
 };
 
 export type Disk = 'fast' | 'slow';

@@ -28,9 +28,13 @@ app.get('/readyz', async () => {
 const BOOKING = {
   type: 'object',
   properties: {
-    ...{ id: { type: 'integer' }, spaceId: { type: 'integer' }, date: { type: 'string' } },
-    ...{ startHour: { type: 'integer' }, durationHours: { type: 'integer' } },
-    ...{ status: { type: 'string' }, totalPrice: { type: 'integer' } },
+    id: { type: 'integer' },
+    spaceId: { type: 'integer' },
+    date: { type: 'string' },
+    startHour: { type: 'integer' },
+    durationHours: { type: 'integer' },
+    status: { type: 'string' },
+    totalPrice: { type: 'integer' },
   },
 };
 const REQUEST = {

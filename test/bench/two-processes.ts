@@ -73,7 +73,9 @@ export function measureTwoProcesses({ checkout, size }: Setting) {
         const [firstPerSecond, otherPerSecond] = [await many(first), await many(other)];
         return {
           ...alone,
-          ...{ rested, firstPerSecond, otherPerSecond },
+          rested,
+          firstPerSecond,
+          otherPerSecond,
           share: otherPerSecond / firstPerSecond,
           closing: closing / 1_000,
         };

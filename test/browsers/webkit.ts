@@ -28,7 +28,9 @@ export async function startWebKit(): Promise<RunningBrowser> {
   const child = spawn(SCREEN_IN_MEMORY, ['--auto-servernum', `--server-args=${SCREEN}`, DRIVER, `--port=${port}`], {
     env: {
       ...envFor(WEBKIT),
-      ...{ XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder, XDG_CACHE_HOME: folder },
+      XDG_CONFIG_HOME: folder,
+      XDG_DATA_HOME: folder,
+      XDG_CACHE_HOME: folder,
       // The screen in memory has no graphics card to share buffers with. Trying to takes seconds.
       WEBKIT_DISABLE_DMABUF_RENDERER: '1',
     },
@@ -107,7 +109,8 @@ function tabOf(send: Send): Tab {
         if (page.width === width && page.height === height) return;
         const toolbar = { width: window.width - page.width, height: window.height - page.height };
         await send('POST', '/window/rect', {
-          ...{ x: 0, y: 0 },
+          x: 0,
+          y: 0,
           width: width + Math.max(0, toolbar.width),
           height: height + Math.max(0, toolbar.height),
         });

@@ -101,7 +101,9 @@ test('dates, hours, names and the separator are read as spreadsheets write them'
     ].join('\r\n'),
   );
   expect(await importFile('--dry-run')).toEqual({
-    ...{ lines: 4, wouldAdd: 2, addedBefore: 0 },
+    lines: 4,
+    wouldAdd: 2,
+    addedBefore: 0,
     skipped: [
       { line: 4, reason: 'The community has no space “GROSSE HALLE”.' },
       { line: 6, reason: expect.stringContaining('got “24/13/2036”') },
@@ -141,7 +143,8 @@ test('a line whose hours were requested in the moment of adding it is tried agai
     () => importClosures(lines, options, CONTEXT),
   );
   expect(refusedInTheRace).toMatchObject({
-    ...{ added: 0, addedBefore: 0 },
+    added: 0,
+    addedBefore: 0,
     skipped: [{ line: 2, reason: `18:00–20:00 on ${day(30)} is not free: another own event, “Yoga”, 18:00–20:00.` }],
   });
   const [yoga] = await service.core.queries.closures.list(options.communityId, day(30), day(30));

@@ -37,8 +37,10 @@ export async function addAccounts() {
   const { id: community } = await json('community', 'add', '--name', 'Mill', '--time-zone', 'Asia/Tokyo');
   const { id: brand } = await json('brand', 'add', '--name', 'Aurora');
   return {
-    ...{ community, brand },
-    ...{ mill: ['--community', `${community}`], aurora: ['--brand', `${brand}`] },
+    community,
+    brand,
+    mill: ['--community', `${community}`],
+    aurora: ['--brand', `${brand}`],
   };
 }
 

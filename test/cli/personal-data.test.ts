@@ -107,10 +107,12 @@ describe('venue data', () => {
 
   test('refuses an unknown subject', async () => {
     expect(await inProcess('data', '--user', 'usr_nobody')).toMatchObject({
-      ...{ code: 1, stderr: 'ResourceNotFound: There is no user usr_nobody.\n' },
+      code: 1,
+      stderr: 'ResourceNotFound: There is no user usr_nobody.\n',
     });
     expect(await inProcess('data', '--brand', '999')).toMatchObject({
-      ...{ code: 1, stderr: 'ResourceNotFound: There is no brand 999.\n' },
+      code: 1,
+      stderr: 'ResourceNotFound: There is no brand 999.\n',
     });
   });
 });

@@ -32,7 +32,11 @@ test('status shows each living process, the roles in which it is active, and the
     const { processes, lastBackup, lastSeal, ...counts } = await json('status');
     expect(processes.toSorted((a: { process: string }) => (a.process === first.session ? -1 : 1))).toEqual([
       {
-        ...{ process: first.session, ...place, kind: 'service', release: RELEASE, roles: ['projector', 'scheduler'] },
+        process: first.session,
+        ...place,
+        kind: 'service',
+        release: RELEASE,
+        roles: ['projector', 'scheduler'],
         active: ['projector', 'scheduler'],
       },
       {
@@ -46,14 +50,12 @@ test('status shows each living process, the roles in which it is active, and the
     ]);
     for (const time of [lastBackup, lastSeal]) expect(Date.parse(time)).toBeGreaterThanOrEqual(before - 1);
     expect(counts).toEqual({
-      ...{
-        eventsBehind: 0,
-        parkedEvents: 0,
-        retryingEvents: 0,
-        openBreakers: 0,
-        oldestDelivery: null,
-        oldestMail: null,
-      },
+      eventsBehind: 0,
+      parkedEvents: 0,
+      retryingEvents: 0,
+      openBreakers: 0,
+      oldestDelivery: null,
+      oldestMail: null,
     });
   });
   const { stdout } = await inProcess('status');

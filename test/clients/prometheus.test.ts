@@ -42,8 +42,12 @@ test.skipIf(lacks(PARSER))('Prometheus’ own parser takes the metrics', async (
   const families: readonly [string, string, string, number][] = JSON.parse(stdout);
   const typeOf = new Map(families.map(([name, type]) => [name, type]));
   expect(Object.fromEntries(typeOf)).toMatchObject({
-    ...{ venue_http_request_duration_seconds: 'histogram', venue_commands: 'counter', venue_ready: 'gauge' },
-    ...{ venue_store_up: 'gauge', venue_nodejs_eventloop_lag_seconds: 'gauge', venue_build_info: 'gauge' },
+    venue_http_request_duration_seconds: 'histogram',
+    venue_commands: 'counter',
+    venue_ready: 'gauge',
+    venue_store_up: 'gauge',
+    venue_nodejs_eventloop_lag_seconds: 'gauge',
+    venue_build_info: 'gauge',
   });
   expect([...typeOf].filter(([name, type]) => !name.startsWith('venue_') || type === 'unknown')).toEqual([]);
   const samplesOf = (wanted: string) => families.find(([name]) => name === wanted)?.[3];

@@ -13,7 +13,9 @@ import { CONTEXT, NOON, runServiceAt } from '../running-service.fixture.ts';
 /** The status of each operation when it succeeds. */
 export const ALL_CALLED = {
   ...Object.fromEntries(Object.keys(OPERATIONS).map((operation) => [operation, 200])),
-  ...{ createBooking: 201, createWebhook: 201, deleteWebhook: 204 },
+  createBooking: 201,
+  createWebhook: 201,
+  deleteWebhook: 204,
 };
 
 export type ServiceForClients = Awaited<ReturnType<typeof serviceForClients>>;

@@ -18,7 +18,11 @@ function countedLog() {
 }
 
 const eventOf = (stream: string, revision: number): StoredEvent => ({
-  ...{ stream, revision, id: `${stream}-${revision}`, type: 'SpaceClosed', position: String(revision + 1) },
+  stream,
+  revision,
+  id: `${stream}-${revision}`,
+  type: 'SpaceClosed',
+  position: String(revision + 1),
   data: {},
   metadata: { schema: 1 },
 });

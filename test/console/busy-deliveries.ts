@@ -50,7 +50,11 @@ function outcomeOf(
   url: string,
 ): Partial<DeliveryDocument> {
   const attempt = (minutes: number, status: number, answer = '') => ({
-    ...{ at: toTimestamp(created + minutes * MINUTE_MS), url, status, duration: 12 + (number % 90), answer },
+    at: toTimestamp(created + minutes * MINUTE_MS),
+    url,
+    status,
+    duration: 12 + (number % 90),
+    answer,
     address: '203.0.113.9',
   });
   const failures = Array.from({ length: 10 }, (_, index) => attempt(index * 30, 503, 'upstream connect error'));

@@ -123,9 +123,19 @@ test('a spreadsheet reads names, hours and amounts as they are, and runs none of
   const labels = BOOKING_DETAILS.map((field) => DETAIL_LABELS[field]);
   expect(Object.keys(rows[0] ?? {})).toEqual(expect.arrayContaining(labels));
   expect(rows.find(({ Booking }) => Booking === String(ids[0]))).toEqual({
-    ...{ Booking: String(ids[0]), Date: '2026-12-10', Start: '09:00', End: '10:00', 'Time zone': 'Europe/Berlin' },
-    ...{ Space: `'=HYPERLINK("x")`, Brand: "'=cmd|calc", Status: 'Cancelled', 'Event fee': '19.99' },
-    ...{ 'Service fee': '3.00', Total: '22.99', Currency: 'USD', Message: "'@9 line 2" },
+    Booking: String(ids[0]),
+    Date: '2026-12-10',
+    Start: '09:00',
+    End: '10:00',
+    'Time zone': 'Europe/Berlin',
+    Space: `'=HYPERLINK("x")`,
+    Brand: "'=cmd|calc",
+    Status: 'Cancelled',
+    'Event fee': '19.99',
+    'Service fee': '3.00',
+    Total: '22.99',
+    Currency: 'USD',
+    Message: "'@9 line 2",
   });
 });
 

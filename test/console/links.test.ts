@@ -174,7 +174,8 @@ test('who accepts an invitation gets a new session, which takes the place of the
   const wrong = await browser.send(form, '/invitation', { password: 'short' });
   expect([wrong.status, browser.cookie('console')]).toEqual([422, before]);
   const foreign = await browser.request(form.form('/invitation').target, {
-    ...{ method: 'POST', body: form.form('/invitation', { password: NEW_PASSWORD }).body },
+    method: 'POST',
+    body: form.form('/invitation', { password: NEW_PASSWORD }).body,
     headers: { origin: 'https://evil.example' },
   });
   expect([foreign.status, browser.cookie('console')]).toEqual([403, before]);

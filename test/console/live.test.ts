@@ -166,7 +166,10 @@ test('the log subscription exists only while pages are connected', async () => {
         return events.subscribe(options);
       },
     },
-    ...{ readModels: projector.readModels, webhooks, logger, followedForMs: 50 },
+    readModels: projector.readModels,
+    webhooks,
+    logger,
+    followedForMs: 50,
   });
   expect(signals).toEqual([]);
   const mark = await feed.mark();
@@ -259,7 +262,8 @@ test('a page that connects again while changes are gathered misses none of them,
       },
     },
     readModels: { ...running.service.core.projector.readModels, waitFor: async () => true },
-    ...{ webhooks: running.service.core.webhooks, logger: running.service.core.logger },
+    webhooks: running.service.core.webhooks,
+    logger: running.service.core.logger,
   });
   const turns = async () => {
     for (let turn = 0; turn < 50; turn += 1) await nextTurn();

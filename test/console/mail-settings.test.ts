@@ -39,7 +39,10 @@ test('each user turns kinds on and off, and only differences from the default ar
   expect(saved.flash).toContain('Mail settings saved.');
   expect(ticked(saved)).toEqual(['BookingRequested', 'EventTomorrow']);
   expect((await stored()).all).toEqual({
-    ...{ AnswerDue: false, BookingCancelled: false, BookingExpired: false, ReviewPublished: false },
+    AnswerDue: false,
+    BookingCancelled: false,
+    BookingExpired: false,
+    ReviewPublished: false,
   });
   expect(ticked(await community.send(saved, SETTINGS, { kind: ALL }))).toEqual(ALL);
   expect((await stored()).all).toEqual({});
@@ -58,7 +61,8 @@ test('a space differs from the choice for all spaces, until it follows it again'
   expect(saved.text).toMatch(/1 on, 1 off/);
   expect((await stored()).spaces).toEqual({ [space.id]: { BookingRequested: false, EventTomorrow: true } });
   const again = await community.send(await community.open(path), `${SETTINGS}/space`, {
-    ...{ BookingRequested: '', EventTomorrow: '' },
+    BookingRequested: '',
+    EventTomorrow: '',
   });
   expect(again.text).not.toMatch(/1 on/);
   expect((await stored()).spaces).toEqual({});
@@ -118,14 +122,20 @@ test('the link in a mail leads to the page after signing in, and to a switch of 
   if (!('id' in user)) throw new Error('No user');
   const ofHarbour = { kind: 'Community', id: harbour.id } as never;
   const { bookings } = await queries.bookings.page(ofHarbour, {
-    ...{ list: { status: 'Pending' }, direction: 'ascending', limit: 20 },
+    list: { status: 'Pending' },
+    direction: 'ascending',
+    limit: 20,
   });
   // Not one of the brand of this user, which would see the page as the brand.
   const pending = bookings.find(({ brandId }) => Number(brandId) !== Number(northwind.id));
   if (pending === undefined) throw new Error('No request of another brand');
   const { bookingId, spaceId } = pending;
   const message = await mailContent.compose({
-    ...{ kind: 'BookingRequested', cause: 'test', userId: user.id, account, at: pending.createdAt },
+    kind: 'BookingRequested',
+    cause: 'test',
+    userId: user.id,
+    account,
+    at: pending.createdAt,
     about: { bookingId, spaceId },
   });
   if ('skipped' in message) throw new Error(message.skipped);

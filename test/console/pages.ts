@@ -58,7 +58,7 @@ async function addFailedMails({ demo, service: { core } }: Running): Promise<voi
   const kinds = ['BookingRequested', 'AnswerDue', 'WebhookDisabled'] as const;
   for (const [index, kind] of kinds.entries()) {
     const userId = index === 0 ? 'usr_removed' : (known?.id ?? '');
-    const about = { ...{ kind, cause: `event-${index}`, userId, account: 'Community:1' as const }, about: {} };
+    const about = { kind, cause: `event-${index}`, userId, account: 'Community:1' as const, about: {} };
     await queue.add({ ...about, at: toTimestamp(core.clock()) });
     const key = `${kind}:event-${index}:${userId}`;
     const document = await queue.get(key);

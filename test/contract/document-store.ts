@@ -577,11 +577,17 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
     const dogs: Collection<Pet> = { ...petViews, name: 'dogs', generation: GENERATION };
     const position = (n: number) => String(n).padStart(16, '0');
     const checkpoint = (at: number, after?: number): NextCheckpoint => ({
-      ...{ position: position(at), events: at, failing: [], after: after === undefined ? '' : position(after) },
+      position: position(at),
+      events: at,
+      failing: [],
+      after: after === undefined ? '' : position(after),
     });
     const many = (count: number, at: number, kind = 'cat', isNew = true) =>
       Array.from({ length: count }, (_, i) => ({
-        ...{ key: String(i), position: position(at), document: pet(`Pet ${i}`, kind, { age: i }), isNew },
+        key: String(i),
+        position: position(at),
+        document: pet(`Pet ${i}`, kind, { age: i }),
+        isNew,
       }));
 
     it('writes the documents of several collections with one checkpoint, only if it follows the stored one', async () => {

@@ -227,12 +227,17 @@ async function recordStory(service: RunningService): Promise<Examples['operation
 
   // The responses that every operation can return.
   const valid: { readonly [O in OperationId]: Call } = {
-    ...{ listSpaces: {}, getSpace: { parameters: { spaceId: hall } } },
-    ...{ getAvailability: { parameters: { ...there, date: '2026-12-20' } }, listBookings: {} },
+    listSpaces: {},
+    getSpace: { parameters: { spaceId: hall } },
+    getAvailability: { parameters: { ...there, date: '2026-12-20' } },
+    listBookings: {},
     createBooking: { body: { ...body, startTime: '2026-12-20' }, parameters: { 'idempotency-key': 'order-4713' } },
     getBooking: { parameters: { id: cancelled } },
-    ...{ getBookingHistory: { parameters: { id: cancelled } }, listReviews: { parameters: where }, listWebhooks: {} },
-    ...{ createWebhook: { body: endpoint }, deleteWebhook: { parameters: { id: 'wh_none' } } },
+    getBookingHistory: { parameters: { id: cancelled } },
+    listReviews: { parameters: where },
+    listWebhooks: {},
+    createWebhook: { body: endpoint },
+    deleteWebhook: { parameters: { id: 'wh_none' } },
   };
   for (const operation of Object.keys(ROUTES) as OperationId[]) {
     const call = valid[operation];

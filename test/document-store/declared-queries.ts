@@ -15,5 +15,7 @@ for (const path of globSync('src/**/*.ts', { cwd: ROOT.pathname })) {
 export const queries = declaredQueries().map(({ of, query }) => [of.name, JSON.stringify(query), of, query] as const);
 
 export const collectionOf = ({ name, indexes, kind = 'readModel' }: QuerySample['of']): Collection<Row> => ({
-  ...{ name, indexes, kind },
+  name,
+  indexes,
+  kind,
 });

@@ -75,12 +75,20 @@ function bookingOf(id: number) {
   const isCancelled = status === 'Cancelled';
   const wasApproved = status === 'Completed' || status === 'Approved' || (isCancelled && id % 2 === 0);
   return {
-    ...{ communityId, status, bookingId: id, date: day(at), startHour: 8 + some(id, 4, 12) },
+    communityId,
+    status,
+    bookingId: id,
+    date: day(at),
+    startHour: 8 + some(id, 4, 12),
     brandId: id % 3 === 1 ? BRAND : 2 + some(id, 5, 150),
     spaceId: communityId * 30 + some(id, 6, 30),
     ...(isCancelled && { cancelledBy: ['Brand', 'Community', 'System'][some(id, 7, 3)] }),
     ...(wasApproved && { charge: 100, approvedAt: day(at), wasApproved: 'yes' }),
-    ...{ createdAt: day(at), changedAt: day(at), endsAt: day(at), expiresAt: day(at), totalPrice: 100 },
+    createdAt: day(at),
+    changedAt: day(at),
+    endsAt: day(at),
+    expiresAt: day(at),
+    totalPrice: 100,
   };
 }
 

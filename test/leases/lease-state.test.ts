@@ -73,8 +73,14 @@ function createWorld() {
   const late: (() => void)[] = [];
   const processes = DURATIONS_MS.map(
     (durationMs, n): Process => ({
-      ...{ id: `process ${n}`, durationMs, state: NONE, version: 0, lastBeat: Number.NEGATIVE_INFINITY },
-      ...{ heartbeats: new Map(), watchedAt: Number.NEGATIVE_INFINITY, pending: new Map() },
+      id: `process ${n}`,
+      durationMs,
+      state: NONE,
+      version: 0,
+      lastBeat: Number.NEGATIVE_INFINITY,
+      heartbeats: new Map(),
+      watchedAt: Number.NEGATIVE_INFINITY,
+      pending: new Map(),
     }),
   );
 

@@ -32,7 +32,9 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
     const heartbeats = await startHeartbeats({ documents, status: {}, silenceMs: Math.min(durationMs, 3_000) });
     hearts.push(heartbeats);
     const opened = await openLeases({
-      ...{ documents, heartbeats, durationMs },
+      documents,
+      heartbeats,
+      durationMs,
       collection: COLLECTION,
       clock: Date.now,
       ...options,

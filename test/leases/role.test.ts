@@ -32,7 +32,11 @@ describe.each(documentEngines)('a role on %s', (_, createDatabase) => {
     hearts.push(heartbeats);
     const report = (_: unknown, message?: string) => reported.push(message ?? '');
     const role = createRole({
-      ...{ name: 'test', documents, heartbeats, clock: Date.now, logger: { warn: report, error: report } },
+      name: 'test',
+      documents,
+      heartbeats,
+      clock: Date.now,
+      logger: { warn: report, error: report },
       async run() {
         started.push(name);
         if (isBroken()) throw new Error('Broken');

@@ -10,8 +10,13 @@ import { CONTEXT } from '../running-service.fixture.ts';
 import { DAY_BEFORE, type Sample, serviceWithEveryKind } from './every-kind.ts';
 
 const NAMES = {
-  ...{ community: 'Harbour Lofts', brand: 'Northwind Coffee', space: 'Great Hall' },
-  ...{ message: 'Zwetschgenkuchen', reason: 'Nieselregen', title: 'Quittengelb', content: 'Wirsing' },
+  community: 'Harbour Lofts',
+  brand: 'Northwind Coffee',
+  space: 'Great Hall',
+  message: 'Zwetschgenkuchen',
+  reason: 'Nieselregen',
+  title: 'Quittengelb',
+  content: 'Wirsing',
 };
 const TEXTS = [NAMES.message, NAMES.reason, NAMES.title, NAMES.content];
 

@@ -87,9 +87,14 @@ export async function serviceWithEveryKind(names: Names): Promise<{
   );
 
   const sample = (kind: Sample['kind'], to: Account, about: NewMail['about']): Sample => ({
-    ...{ kind, to: to.kind },
+    kind,
+    to: to.kind,
     mail: {
-      ...{ kind, cause: 'test', userId: reader[to.kind], account: `${to.kind}:${to.id}`, at: toTimestamp(NOW) },
+      kind,
+      cause: 'test',
+      userId: reader[to.kind],
+      account: `${to.kind}:${to.id}`,
+      at: toTimestamp(NOW),
       about,
     },
   });
@@ -100,7 +105,10 @@ export async function serviceWithEveryKind(names: Names): Promise<{
   const invited = accepted(await core.invitations.invite(wanted, undefined, CONTEXT));
   accepted(await users.requestEmail(reader.Community, `${'n'.repeat(60)}@example.com`, CONTEXT));
   return {
-    ...{ service, community, brand, now: NOW },
+    service,
+    community,
+    brand,
+    now: NOW,
     linkSamples: [
       { kind: 'Invitation', to: 'Brand', mail: { ...sample('Invitation', brand, {}).mail, userId: invited.id } },
       sample('PasswordReset', brand, {}),

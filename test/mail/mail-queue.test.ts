@@ -29,8 +29,13 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
   afterEach(() => database.remove());
 
   const mail = (cause: string, of: Partial<NewMail> = {}): NewMail => ({
-    ...{ kind: 'BookingApproved', cause, userId: 'usr_1', account: 'Brand:7', about: { bookingId: 1 } },
-    ...{ at: toTimestamp(now), ...of },
+    kind: 'BookingApproved',
+    cause,
+    userId: 'usr_1',
+    account: 'Brand:7',
+    about: { bookingId: 1 },
+    at: toTimestamp(now),
+    ...of,
   });
   const due = (limit = 10, except: readonly string[] = []) => queue.due(limit, new Set(except));
   const causes = async (limit?: number) => (await due(limit)).map(({ document }) => document.cause);
@@ -92,7 +97,10 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
     now += 3 * DAY_MS;
     expect(await queue.resend(stored.key, () => false)).toBeUndefined();
     expect(await queue.resend(stored.key, () => true)).toMatchObject({
-      ...{ state: 'Pending', tries: 0, attempts: [attempt], notAfter: toTimestamp(now + DAY_MS) },
+      state: 'Pending',
+      tries: 0,
+      attempts: [attempt],
+      notAfter: toTimestamp(now + DAY_MS),
     });
     await queue.complete(await one(), { ...attempt, code: 250 }, { state: 'Sent' });
     const [sent] = await queue.list('Sent', 10);
@@ -145,7 +153,9 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
     await one.isUp();
     expect(await other.outage()).toBeUndefined();
     const stored = await store.open<{ since: string; cause: string }>({
-      ...{ name: 'mailServer', kind: 'readModel', indexes: [] },
+      name: 'mailServer',
+      kind: 'readModel',
+      indexes: [],
     });
     await stored.update('outage', () => ({ since, cause: 'it does not answer' }));
     expect(await other.outage()).toBeUndefined();

@@ -39,7 +39,11 @@ export async function openMailVenue({
     type !== 'BookingRequested'
       ? []
       : READERS.map((userId) => ({
-          ...{ kind: type, cause: id, userId, account: 'Community:3' as const, at: metadata.at },
+          kind: type,
+          cause: id,
+          userId,
+          account: 'Community:3' as const,
+          at: metadata.at,
           about: { bookingId: data.bookingId },
         }));
 
@@ -51,8 +55,12 @@ export async function openMailVenue({
       const status: NodeStatus = { kind: 'service', projects: false, wants: '', roles: ['mail'] };
       const heartbeats = await startHeartbeats<NodeStatus>({ documents: venue.documents, status });
       const mail = await createMail({
-        ...{ events: venue.events, documents: venue.documents, readModels: venue.readModels, heartbeats },
-        ...{ clock: venue.clock, logger },
+        events: venue.events,
+        documents: venue.documents,
+        readModels: venue.readModels,
+        heartbeats,
+        clock: venue.clock,
+        logger,
         config: { smtp: url === undefined ? undefined : { url, from: FROM }, mailInbox: false, secretKey: SECRET_KEY },
         recipients: { kinds: ['BookingRequested'], reads: [], of: recipientsOf },
         compose,
@@ -83,7 +91,10 @@ export async function openMailVenue({
 
     /** A mail about a booking to Ada, which happened `ago` milliseconds ago. */
     newMail: (bookingId: number, ago = 0): NewMail => ({
-      ...{ kind: 'BookingApproved', cause: `event-${bookingId}`, userId: READERS[0], account: 'Community:3' },
+      kind: 'BookingApproved',
+      cause: `event-${bookingId}`,
+      userId: READERS[0],
+      account: 'Community:3',
       about: { bookingId },
       at: timestamp(new Date(venue.clock() - ago).toISOString()),
     }),

@@ -21,8 +21,12 @@ test('a mail that waits for a digest writes two pages of the embedded store at m
   let now = Date.now();
   const queue = await MailQueue.open({ documents, clock: () => now });
   const mail = (): NewMail => ({
-    ...{ kind: 'BookingRequested', cause: crypto.randomUUID(), userId: 'usr_1', account: 'Community:1' },
-    ...{ about: { bookingId: 1, spaceId: 1 }, at: toTimestamp(now) },
+    kind: 'BookingRequested',
+    cause: crypto.randomUUID(),
+    userId: 'usr_1',
+    account: 'Community:1',
+    about: { bookingId: 1, spaceId: 1 },
+    at: toTimestamp(now),
   });
   /** As many as a community gets in a few seconds, a batch in 100 ms. @returns the pages that each wrote */
   async function store(count: number): Promise<number> {

@@ -35,7 +35,9 @@ type SignIn = {
 async function server(options: SMTPServerOptions = {}) {
   const signIns: SignIn[] = [];
   const smtp = await startSmtp({
-    ...{ key, cert: certificate, disabledCommands: [] },
+    key,
+    cert: certificate,
+    disabledCommands: [],
     onAuth({ method, username, password }, { secure }, done) {
       signIns.push({ method, user: username ?? '', password: password ?? '', isEncrypted: secure });
       done(null, { user: username ?? '' });

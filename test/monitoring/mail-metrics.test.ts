@@ -21,8 +21,13 @@ test('an operator sees that mail waits, that its server is away, that no process
   const start = async (ROLES: string) => {
     const [port, metricsPort, mailPort] = [await freePort(), await freePort(), await freePort()].map(String);
     const config = readConfig({
-      ...{ DATA_DIR, ROLES, DEMO: 'false', PORT: port, METRICS_PORT: metricsPort },
-      ...{ SMTP_URL: `smtp://127.0.0.1:${mailPort}`, MAIL_FROM: 'bookings@venue.example' },
+      DATA_DIR,
+      ROLES,
+      DEMO: 'false',
+      PORT: port,
+      METRICS_PORT: metricsPort,
+      SMTP_URL: `smtp://127.0.0.1:${mailPort}`,
+      MAIL_FROM: 'bookings@venue.example',
     });
     const service = await startService(config, pino({ level: 'silent' }));
     let isStopped = false;
@@ -46,7 +51,11 @@ test('an operator sees that mail waits, that its server is away, that no process
   const failed = await openFailedEvents({ documents, clock, into: 'mails', delaysMs: [] });
   await failed.failed(event as StoredEvent, new Error('Boom'));
   await mailing.core.mail.enqueue({
-    ...{ kind: 'PasswordReset', cause: 'test', userId: user.id, about: {}, at: toTimestamp(clock()) },
+    kind: 'PasswordReset',
+    cause: 'test',
+    userId: user.id,
+    about: {},
+    at: toTimestamp(clock()),
   });
   await eventually(async () => {
     const text = await mailing.metrics();

@@ -115,9 +115,16 @@ test('while a store is away, its metric says so instead of missing', async () =>
     disk: () => new Promise((resolve) => setTimeout(resolve, 1, undefined)),
   });
   const facts = {
-    ...{ oldestPendingDelivery: never, openBreakers: never, oldestPendingMail: never, pendingMails: never },
-    ...{ mailSenders: never, mailServerAwaySince: never, mailServerAwayBecause: never, eventsWithoutMails: never },
-    ...{ lastBackup: never, lastSeal: never },
+    oldestPendingDelivery: never,
+    openBreakers: never,
+    oldestPendingMail: never,
+    pendingMails: never,
+    mailSenders: never,
+    mailServerAwaySince: never,
+    mailServerAwayBecause: never,
+    eventsWithoutMails: never,
+    lastBackup: never,
+    lastSeal: never,
   };
   const prometheus = createPrometheus({ version: '1.2.3', generation: '1a2b3c4d' });
   const page = prometheus.exposition(createReadings({ check, facts, clock: Date.now }));

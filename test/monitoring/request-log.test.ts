@@ -84,8 +84,14 @@ test('a change is one line with its sender; reads and what a stranger causes are
   });
   expect(booked).toEqual([
     expect.objectContaining({
-      ...{ level: INFO, msg: 'POST /api/v1/bookings 201', reqId: id, clientRequestId: 'proxy-7' },
-      ...{ method: 'POST', route: '/api/v1/bookings', status: 201, ms: expect.any(Number) },
+      level: INFO,
+      msg: 'POST /api/v1/bookings 201',
+      reqId: id,
+      clientRequestId: 'proxy-7',
+      method: 'POST',
+      route: '/api/v1/bookings',
+      status: 201,
+      ms: expect.any(Number),
       account: `Brand:${brand.id}`,
       credential: expect.stringMatching(/^apiKey:/),
       traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
@@ -299,7 +305,8 @@ test('no secret of a full run is in any line or metric', async () => {
       readModels: core.projector.readModels.status,
       failedEvents: core.webhooks.countFailedEvents,
     }),
-    ...{ facts: core.facts, clock: core.clock },
+    facts: core.facts,
+    clock: core.clock,
   });
   const text = await prometheus.exposition(readings);
   expect(text).toMatch(

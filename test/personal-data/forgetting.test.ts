@@ -146,7 +146,10 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     }
     const { queries } = other.core;
     expect(await queries.bookings.get(community.account, pending)).toMatchObject({
-      ...{ message: 'erased', reason: 'erased', brandName: 'Acme', totalPrice: 23_000 },
+      message: 'erased',
+      reason: 'erased',
+      brandName: 'Acme',
+      totalPrice: 23_000,
     });
     expect(await queries.bookings.get(community.account, ofRival)).toMatchObject({ message: MESSAGE });
   });
@@ -210,16 +213,15 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     expect(now.slice(eventsBefore.length)).toMatchObject([
       {
         stream: `subject-brand:${brand.id}`,
-        ...{
-          type: 'SubjectForgotten',
-          data: { subject: `brand:${brand.id}` },
-          metadata: { at: forgottenAt, schema: 1 },
-        },
+        type: 'SubjectForgotten',
+        data: { subject: `brand:${brand.id}` },
+        metadata: { at: forgottenAt, schema: 1 },
       },
       ...now.slice(eventsBefore.length + 1).map(() => ({})),
     ]);
     expect(await service.core.maintenance.verify(() => {})).toMatchObject({
-      ...{ differences: [], notVerified: [] },
+      differences: [],
+      notVerified: [],
     });
   });
 

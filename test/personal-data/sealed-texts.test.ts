@@ -166,7 +166,9 @@ describe.each(enginePairs)('what people write, on %s', (_, engines) => {
 
     // The record is gone after 30 days; the event remembers for good.
     const records = await service.core.documents.open<{ fingerprint: string }>({
-      ...{ name: 'idempotencyKeys', kind: 'record', indexes: [] },
+      name: 'idempotencyKeys',
+      kind: 'record',
+      indexes: [],
     });
     const [record] = await Array.fromAsync(records.find(everyDocument()));
     const guess = JSON.stringify([space, '2026-12-20', 10, DETAILS.message]);

@@ -140,7 +140,12 @@ export const rebuildIn = async (
   options: Partial<Parameters<typeof rebuild>[0]> = {},
 ) =>
   rebuild({
-    ...{ events, documents, projections: BOTH, logger, heartbeats: await beating(documents), ...options },
+    events,
+    documents,
+    projections: BOTH,
+    logger,
+    heartbeats: await beating(documents),
+    ...options,
   });
 
 /** The store of a process that believes to hold every lease of read models. */

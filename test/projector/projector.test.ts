@@ -263,7 +263,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     };
     const reached = vi.fn();
     const id = await liveOf(documents);
-    const deps = { ...{ events, documents: slow, projections: BOTH, logger, reached, isHeld: () => isHeld } };
+    const deps = { events, documents: slow, projections: BOTH, logger, reached, isHeld: () => isHeld };
     const position = await appendMany(5);
     const stopping = new AbortController();
     ends.push(async () => stopping.abort());

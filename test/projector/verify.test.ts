@@ -141,7 +141,9 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
   it('fails when the read models are replaced meanwhile, instead of reporting differences', async () => {
     const catalogue = await openCatalogue(documents);
     const replaced = verify({
-      ...{ events, projections, openScratch },
+      events,
+      projections,
+      openScratch,
       documents: {
         ...documents,
         async open(collection) {

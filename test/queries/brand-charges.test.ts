@@ -40,16 +40,25 @@ type Booked = {
 const documentOf = ({ brand, zone, currency, ...booked }: Booked, id: number): BookingDocument => {
   const { approvedAt, cancelledAt } = booked;
   const approved = approvedAt !== undefined && {
-    ...{ status: 'Approved', charge: cents(booked.cents), wasApproved: 'yes' },
-    ...{ approvedAt: toTimestamp(approvedAt), changedAt: toTimestamp(approvedAt) },
+    status: 'Approved',
+    charge: cents(booked.cents),
+    wasApproved: 'yes',
+    approvedAt: toTimestamp(approvedAt),
+    changedAt: toTimestamp(approvedAt),
   };
   const cancelled = cancelledAt !== undefined && {
-    ...{ status: 'Cancelled', changedAt: toTimestamp(cancelledAt), refund: cents(approved ? booked.cents : 0) },
+    status: 'Cancelled',
+    changedAt: toTimestamp(cancelledAt),
+    refund: cents(approved ? booked.cents : 0),
   };
   return {
     ...pendingBooking(requested().data, toTimestamp(0)),
-    ...{ bookingId: bookingId(id), brandId: brandId(brand), communityId: communityId(ZONES.indexOf(zone)) },
-    ...{ timeZone: zone, currency, date: day('2026-11-20') },
+    bookingId: bookingId(id),
+    brandId: brandId(brand),
+    communityId: communityId(ZONES.indexOf(zone)),
+    timeZone: zone,
+    currency,
+    date: day('2026-11-20'),
     ...approved,
     ...cancelled,
   } as BookingDocument;
@@ -157,8 +166,12 @@ test('lists every charge and refund once, in the month of its zone, with its eve
 });
 
 const ONE: Booked = {
-  ...{ brand: ME, zone: 'UTC', currency: 'USD', cents: 23_000 },
-  ...{ approvedAt: Date.parse('2026-11-20T12:00:00Z'), cancelledAt: undefined },
+  brand: ME,
+  zone: 'UTC',
+  currency: 'USD',
+  cents: 23_000,
+  approvedAt: Date.parse('2026-11-20T12:00:00Z'),
+  cancelledAt: undefined,
 };
 
 test('a month is available once it has begun in any time zone, and over once it has ended in all', async () => {

@@ -63,8 +63,14 @@ describe.each(documentEngines)('charges of a month on %s', (_, createDatabase) =
   it('cover what was charged and refunded in the month by the clock of each space', async () => {
     const made = (id: number, zone: string, approvedAt: string, cancelledAt?: string) =>
       insert(id, {
-        ...{ charge: cents(115), eventFee: cents(100), timeZone: zone, date: day('2027-02-01'), wasApproved: 'yes' },
-        ...{ status: 'Approved', approvedAt: timestamp(approvedAt), changedAt: timestamp(approvedAt) },
+        charge: cents(115),
+        eventFee: cents(100),
+        timeZone: zone,
+        date: day('2027-02-01'),
+        wasApproved: 'yes',
+        status: 'Approved',
+        approvedAt: timestamp(approvedAt),
+        changedAt: timestamp(approvedAt),
         ...(cancelledAt && { status: 'Cancelled', changedAt: timestamp(cancelledAt), refund: cents(115) }),
       });
     // December in Kiritimati begins at 10:00 and ends at 09:59 UTC, in Pago Pago at 11:00 and 10:59.

@@ -58,7 +58,10 @@ async function setUp() {
     };
     ends.push(stop);
     return {
-      ...{ events, heartbeats, projector, stop },
+      events,
+      heartbeats,
+      projector,
+      stop,
       /** The number of events that the read model shows; undefined if it cannot be read now. */
       shown: () =>
         projector.readModels

@@ -95,7 +95,8 @@ test.skipIf(lacks(HISTORY))(
           get: (path: string) => statuses(`/api/v1${path}`, { headers: { authorization } }),
           post: (path: string) =>
             statuses(`/api/v1${path}`, {
-              ...{ method: 'POST', body: '{}' },
+              method: 'POST',
+              body: '{}',
               headers: { authorization, 'content-type': 'application/json' },
             }),
         };

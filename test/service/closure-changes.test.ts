@@ -65,7 +65,10 @@ onEachPair((current) => {
 
     const { readModels } = core.projector;
     const followUp = createClosureFollowUp({
-      ...{ closures: core.commands.closures, readModels, logger: core.logger, periodMs: 50 },
+      closures: core.commands.closures,
+      readModels,
+      logger: core.logger,
+      periodMs: 50,
     });
     followUp.start();
     const all = () => Array.fromAsync(readModels.collection(closures).find(everyDocument()), (each) => each.document);

@@ -38,7 +38,8 @@ onEachPair((current) => {
       const fault = join(config.dataDir, `fault-${processes}`);
       if (isKilled) writeFileSync(fault, `${KILLED_AFTER}|process`);
       return runNode('src/cli.js', ['closure', ...args], {
-        ...{ DATA_DIR: config.dataDir, FAULT_POINT: fault },
+        DATA_DIR: config.dataDir,
+        FAULT_POINT: fault,
         ...pair.settings,
       });
     };
@@ -77,7 +78,10 @@ onEachPair((current) => {
 
     const { readModels } = core.projector;
     const followUp = createClosureFollowUp({
-      ...{ closures: core.commands.closures, readModels, logger: core.logger, periodMs: 50 },
+      closures: core.commands.closures,
+      readModels,
+      logger: core.logger,
+      periodMs: 50,
     });
     followUp.start();
     const all = () => Array.fromAsync(readModels.collection(closures).find(everyDocument()), (each) => each.document);

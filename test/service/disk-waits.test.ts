@@ -44,7 +44,9 @@ test.skipIf(lacks(COMPILER) || lacks(LINUX_WITH_CORES))(
     expect(spawnSync('cc', compile, { env: envFor(COMPILER) }).stderr.toString()).toBe('');
     const syncs = join(dataDir, 'syncs');
     const service = await startServiceProcess(join(dataDir, 'store'), {
-      ...{ LD_PRELOAD: shim, SYNCS: syncs, WEBHOOKS_ALLOW_PRIVATE: 'true' },
+      LD_PRELOAD: shim,
+      SYNCS: syncs,
+      WEBHOOKS_ALLOW_PRIVATE: 'true',
     });
     const { brands, communities } = service.demo();
     const key = brands[0]?.apiKey ?? '';

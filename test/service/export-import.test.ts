@@ -111,10 +111,8 @@ test.skipIf(lacks(MONGODB)).for(targets)(
       if (killed.length > 3) continue;
       // No command starts on an incomplete store.
       expect(await other.run('brand', 'list')).toMatchObject({
-        ...{
-          code: 1,
-          stderr: expect.stringMatching(/An import into .* has not been completed. Run it again: venue import FILE\n$/),
-        },
+        code: 1,
+        stderr: expect.stringMatching(/An import into .* has not been completed. Run it again: venue import FILE\n$/),
       });
     }
     expect(killed).toEqual(points.map(() => true));
@@ -148,7 +146,8 @@ test('a store whose records were exported is fenced: no process starts on it unt
   const log = readFileSync(join(folder, 'log'));
   for (const wrong of [join(folder, 'nowhere', 'store'), folder, join(folder, 'log')])
     expect(await place.run('export', wrong, '--with-records')).toMatchObject({
-      ...{ code: 1, stderr: expect.stringMatching(/^ValidationError: [^\n]+\n$/) },
+      code: 1,
+      stderr: expect.stringMatching(/^ValidationError: [^\n]+\n$/),
     });
   expect(readFileSync(join(folder, 'log')).equals(log)).toBe(true);
   await place.json('brand', 'list');
@@ -179,7 +178,8 @@ test('a store whose records were exported is fenced: no process starts on it unt
   expect(await place.run('unfence')).toMatchObject({ code: 2, stderr: expect.stringContaining('--not-imported') });
   expect(await place.json('unfence', '--not-imported')).toEqual({ fenced: false });
   expect(await place.run('unfence', '--not-imported')).toMatchObject({
-    ...{ code: 1, stderr: 'ValidationError: The store is not fenced.\n' },
+    code: 1,
+    stderr: 'ValidationError: The store is not fenced.\n',
   });
   expect(await (await place.start()).end('SIGTERM')).toBe(0);
 });
@@ -191,7 +191,8 @@ test.skipIf(lacks(MONGODB))(
     const service = await place.start();
     const file = join(temporaryDataDir(), 'store');
     expect(await place.run('export', file, '--with-records')).toMatchObject({
-      ...{ code: 1, stderr: expect.stringContaining('A process has the store in MONGODB_URL open') },
+      code: 1,
+      stderr: expect.stringContaining('A process has the store in MONGODB_URL open'),
     });
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     process.kill(service.pid, 'SIGSTOP');
@@ -246,10 +247,8 @@ test('an import requires a complete export, an empty store and the key of the ex
     stderr: expect.stringMatching(/^ValidationError: SECRET_KEY: is needed/),
   });
   expect(await importInto(target, { SECRET_KEY: newKey() })).toMatchObject({
-    ...{
-      code: 2,
-      stderr: expect.stringMatching(/^ValidationError: SECRET_KEY: is not the key .*store\.ndjson are sealed with\n$/),
-    },
+    code: 2,
+    stderr: expect.stringMatching(/^ValidationError: SECRET_KEY: is not the key .*store\.ndjson are sealed with\n$/),
   });
   const text = readFileSync(file, 'utf8');
   const [cut, changed] = [join(folder, 'cut'), join(folder, 'changed')];
@@ -264,19 +263,18 @@ test('an import requires a complete export, an empty store and the key of the ex
     stderr: expect.stringContaining('was changed'),
   });
   expect(await importInto(target, { SECRET_KEY }, join(folder, 'none'))).toMatchObject({
-    ...{ code: 1, stderr: expect.stringMatching(/^ValidationError: .*none cannot be read/) },
+    code: 1,
+    stderr: expect.stringMatching(/^ValidationError: .*none cannot be read/),
   });
   expect(readdirSync(target)).toEqual([]);
 
   const used = await embeddedPlace({ SECRET_KEY });
   await used.json('brand', 'add', '--name', 'Mine');
   expect(await importInto(used.dataDir, { SECRET_KEY })).toMatchObject({
-    ...{
-      code: 1,
-      stderr: expect.stringMatching(
-        /^ValidationError: The event log in .* holds other events than .*\. An import needs an empty store/,
-      ),
-    },
+    code: 1,
+    stderr: expect.stringMatching(
+      /^ValidationError: The event log in .* holds other events than .*\. An import needs an empty store/,
+    ),
   });
   expect(await used.json('brand', 'list')).toMatchObject([{ name: 'Mine' }]);
   expect(await importInto(target, { SECRET_KEY })).toMatchObject({

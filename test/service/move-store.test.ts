@@ -50,7 +50,9 @@ test.skipIf(lacks(MONGODB)).for(routes)(
     const port = String(await freePort());
     const settings = {
       SECRET_KEY: randomBytes(32).toString('base64'),
-      ...{ PORT: port, PUBLIC_URL: `http://localhost:${port}`, WEBHOOKS_ALLOW_PRIVATE: 'true' },
+      PORT: port,
+      PUBLIC_URL: `http://localhost:${port}`,
+      WEBHOOKS_ALLOW_PRIVATE: 'true',
     };
     const one = await first({ DEMO: 'true', ...settings });
     const service = await one.start();
@@ -167,7 +169,9 @@ test.skipIf(lacks(MONGODB)).for(routes)(
     const refreshed = await app.refresh(tokens.refresh_token);
     expect(await bookings(refreshed.access_token)).toBe(200);
     const signedIn = await (await TestApp.register(settings.PUBLIC_URL)).tokens({
-      ...{ email, password: PASSWORD, account: `Brand:${brand?.id}` },
+      email,
+      password: PASSWORD,
+      account: `Brand:${brand?.id}`,
     });
     expect(await bookings(signedIn.access_token)).toBe(200);
     const insecure = { execute: [oidc.allowInsecureRequests] };

@@ -92,7 +92,8 @@ export async function startNode(
   const startedIn = performance.now() - startedAt;
   if (child.pid === undefined) throw new Error(`${file} has no process id`);
   return {
-    ...{ url, root },
+    url,
+    root,
     pid: child.pid,
     output,
     startedIn,

@@ -31,7 +31,8 @@ function place(
   const dataDir = temporaryDataDir();
   const env = { DATA_DIR: dataDir, ...settings };
   return {
-    ...{ dataDir, env },
+    dataDir,
+    env,
     start: (more = {}) => startServiceProcess(dataDir, { ...env, ...more }),
     run: (...args) => inProcessWith(env, ...args),
     json: (...args) => jsonWith(env, ...args),

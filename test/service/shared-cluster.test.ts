@@ -101,7 +101,9 @@ test('a log with only foreign events counts as empty for demo data', { timeout: 
   const { server, otherApplication } = await startCluster();
   await otherApplication();
   const service = await startServiceProcess(temporaryDataDir(), {
-    ...{ EVENTSTORE_URL: server.url, EVENTSTORE_PREFIX: 'demo', DEMO: 'true' },
+    EVENTSTORE_URL: server.url,
+    EVENTSTORE_PREFIX: 'demo',
+    DEMO: 'true',
     SECRET_KEY: randomBytes(32).toString('base64'),
   });
   const key = service.demo().brands[0]?.apiKey ?? '';

@@ -90,7 +90,11 @@ export async function playRound(
     if (operating) operator = startOperating({ ...options, load, breaks: (what) => void broken.push(what) });
     await disturb({
       ...options,
-      ...{ market, fleet, members, load, receiver },
+      market,
+      fleet,
+      members,
+      load,
+      receiver,
       breaks: (what) => void broken.push(what),
       expect: (of, deliveries, withinMs) => void expected.push({ receiver: of, deliveries, withinMs }),
     });

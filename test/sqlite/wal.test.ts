@@ -21,7 +21,9 @@ test('at most some five megabytes of lazy commits wait for the disk, and none of
   const steps: { readonly step: WalStep; readonly bytes: number }[] = [];
   const path = join(folder, 'lazy.sqlite');
   const database = await openDatabase({
-    ...{ what: 'event log', repair: 'none', path },
+    what: 'event log',
+    repair: 'none',
+    path,
     walSteps: (path, step) => steps.push({ step, bytes: statSync(`${path}-wal`).size }),
   });
   onTestFinished(() => database.close());

@@ -99,7 +99,8 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
   test('after the rotation, the new key alone opens everything, texts in the log included', async () => {
     const alone = await open(NEW);
     expect(await alone.queries.bookings.get(brand.account, booking)).toMatchObject({
-      ...{ message: 'Zwetschgenkuchen', reason: 'Nieselregen' },
+      message: 'Zwetschgenkuchen',
+      reason: 'Nieselregen',
     });
     expect(await alone.authorizationServer.clients.adapter.find(clientId)).toMatchObject({ client_id: clientId });
     await alone.authorizationServer.signingKeys.check();

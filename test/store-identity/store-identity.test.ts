@@ -54,7 +54,13 @@ const identityOf = (
   shownPositions = async (): Promise<readonly string[]> => [],
 ) =>
   openStoreIdentity({
-    ...{ events, documents, secretKey, clock: Date.now, locations: LOCATIONS, settleMs: 0, shownPositions },
+    events,
+    documents,
+    secretKey,
+    clock: Date.now,
+    locations: LOCATIONS,
+    settleMs: 0,
+    shownPositions,
     logger: { warn: () => {} },
   });
 

@@ -26,7 +26,11 @@ import {
 
 const identityOf = (store: TestStore) =>
   openStoreIdentity({
-    ...{ ...store, secretKey: KEY, clock: Date.now, logger: { warn: () => {} }, settleMs: 0 },
+    ...store,
+    secretKey: KEY,
+    clock: Date.now,
+    logger: { warn: () => {} },
+    settleMs: 0,
     locations: { ...LOCATIONS, readModels: 'the read models' },
   });
 

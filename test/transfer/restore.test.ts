@@ -17,7 +17,11 @@ import {
 const check = async (store: TestStore) =>
   (
     await openStoreIdentity({
-      ...{ ...store, secretKey: KEY, clock: Date.now, logger: { warn: () => {} }, settleMs: 0 },
+      ...store,
+      secretKey: KEY,
+      clock: Date.now,
+      logger: { warn: () => {} },
+      settleMs: 0,
       locations: { ...LOCATIONS, readModels: 'the read models' },
     })
   ).check();

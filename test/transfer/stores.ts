@@ -90,7 +90,10 @@ export async function exportTo(file: string, store: TestStore, header: Header): 
   try {
     const { begun, written } = out;
     await exportStore({
-      ...{ events: store.events, header, lines: createLines(out.write, written), onProgress: () => {} },
+      events: store.events,
+      header,
+      lines: createLines(out.write, written),
+      onProgress: () => {},
       ...(begun !== undefined && { begun }),
       ...(header.probe !== undefined && {
         records: {
@@ -127,7 +130,10 @@ export function asExport(lines: readonly string[]): string {
 async function fillingFrom(file: string, store: TestStore) {
   const whole = await readWholeExport(file);
   return {
-    ...{ ...store, clock: Date.now, file, locations: LOCATIONS },
+    ...store,
+    clock: Date.now,
+    file,
+    locations: LOCATIONS,
     whole: checkPurpose(file, whole, whole.header.purpose ?? 'move'),
     withProgress: (work: (show: () => void) => Promise<void>) => work(() => {}),
     onStep: () => {},

@@ -38,7 +38,9 @@ test('a delivery whose text cannot be decrypted is retried, delays no other, and
   await eventually(async () => {
     expect((await webhooks.breaker(webhookId)).open).toBeUndefined();
     const keptAttempts = await venue.documents.open<{ state: string; attempts: { error?: object }[] }>({
-      ...{ name: 'webhookDeliveries', kind: 'record', indexes: [] },
+      name: 'webhookDeliveries',
+      kind: 'record',
+      indexes: [],
     });
     const pending: { state: string; attempts: { error?: object }[] }[] = [];
     for await (const { document } of keptAttempts.find(everyDocument()))

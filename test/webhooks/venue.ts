@@ -173,7 +173,9 @@ export async function openVenue({
       const at = timestamp(new Date(clock()).toISOString());
       const appended = happened.map(({ type, data, metadata }) => ({
         id: randomUUIDv7(),
-        ...{ type, data, metadata: { ...metadata, at } },
+        type,
+        data,
+        metadata: { ...metadata, at },
       }));
       await events.append(stream, appended, { expectedRevision });
       return appended.map(({ id }) => id);

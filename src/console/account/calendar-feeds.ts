@@ -111,7 +111,10 @@ function newFeedForm(visit: Visit, spaces: readonly Space[], problems: Problems)
 ${
   account.kind === 'Community' &&
   select({
-    ...{ name: 'space', label: 'Times of', value: form.text('space') || ALL, problems },
+    name: 'space',
+    label: 'Times of',
+    value: form.text('space') || ALL,
+    problems,
     options: [
       { value: ALL, label: 'All spaces' },
       ...spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(shortened(name)) })),

@@ -139,7 +139,9 @@ export function readTerms(typed: TypedTerms): ReadTerms {
   return {
     days: typed.days.map((day, index) => (day.open ? hours(`day${index}`, day) : 'closed')),
     rules: {
-      ...{ gapHours: numberIn(gapHours), noticeHours: numberIn(noticeHours), cancelHours: numberIn(cancelHours) },
+      gapHours: numberIn(gapHours),
+      noticeHours: numberIn(noticeHours),
+      cancelHours: numberIn(cancelHours),
       horizonDays: horizonDays === '' ? HORIZON_DAYS.max : numberIn(horizonDays),
     },
     special,

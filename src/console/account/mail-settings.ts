@@ -204,7 +204,10 @@ function spacePage(visit: Visit, space: Space, chosen: Preferences): PageContent
   ];
   const fields = kindsFor(account, role).map((kind) =>
     select({
-      ...{ name: kind, label: labelOf(kind), hint: whenOf(kind, account.kind), options: options(kind) },
+      name: kind,
+      label: labelOf(kind),
+      hint: whenOf(kind, account.kind),
+      options: options(kind),
       value: restored?.text(kind) ?? current(kind),
     }),
   );
@@ -224,7 +227,11 @@ function spacePage(visit: Visit, space: Space, chosen: Preferences): PageContent
 
 function contactPage(visit: Visit, typed: string, problems: Problems = {}): PageContent {
   const content = html`${field({
-    ...{ name: 'contact', label: 'Contact address', type: 'email', value: typed, problems },
+    name: 'contact',
+    label: 'Contact address',
+    type: 'email',
+    value: typed,
+    problems,
     hint: `${othersOf(visit)} reply to it. We send a link to confirm it. Leave it empty for none.`,
     attributes: { maxlength: EMAIL.max, autocomplete: 'email', spellcheck: 'false' },
   })}

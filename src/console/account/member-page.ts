@@ -90,7 +90,9 @@ sign-in is removed, too.`,
 
 function roleForm(visit: Visit, { user, role }: Member, problems: Problems): Html {
   const list = ROLES.map((one) => ({
-    ...{ value: one, label: one, hint: ROLE_TEXTS[one] },
+    value: one,
+    label: one,
+    hint: ROLE_TEXTS[one],
     checked: one === role,
   }));
   return postForm(

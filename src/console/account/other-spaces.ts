@@ -46,7 +46,9 @@ export function otherSpaces(
   if (others.length === 0) return undefined;
   const all = others.length > 1 ? [{ value: ALL, label: `All ${others.length} other spaces`, checked: false }] : [];
   const list = others.map(({ spaceId, name }) => ({
-    ...{ value: String(spaceId), label: namedText(name), checked: also.has(spaceId) },
+    value: String(spaceId),
+    label: namedText(name),
+    checked: also.has(spaceId),
   }));
   const hint =
     'They get these hours, special dates and rules. Their fees stay, and so do special dates that only they have.';

@@ -153,7 +153,12 @@ function inviteForm(visit: Visit, problems: Problems, sendsMail: boolean): Html 
     'card fields',
     html`${onceField()}<h2>Invite a person</h2>
 ${field({
-  ...{ name: 'email', label: 'Address', type: 'email', value: form.text('email'), required: true, problems },
+  name: 'email',
+  label: 'Address',
+  type: 'email',
+  value: form.text('email'),
+  required: true,
+  problems,
   attributes: { maxlength: EMAIL.max, autocomplete: 'off' },
 })}
 ${choices(

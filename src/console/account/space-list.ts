@@ -159,7 +159,9 @@ function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: S
   const zone = onlyZone(spaces);
   const total = ({ eventFee }: Space) => amount(priceOf(eventFee, serviceFeePercent).totalPrice, currency);
   const term = (name: keyof typeof LABELS, classes: string, label: string = LABELS[name]) => ({
-    ...{ label, classes, isLabelled: true },
+    label,
+    classes,
+    isLabelled: true,
     cell: (space: Space) => shownTerms(space, currency)[name],
   });
   const table = dataTable(

@@ -94,7 +94,10 @@ const passwordForm = (visit: Visit, problems: Problems): Html =>
     html`<h2>Change the password</h2>
 ${passwordField({ name: 'current', label: 'Current password', autocomplete: 'current-password', problems })}
 ${passwordField({
-  ...{ name: 'password', label: 'New password', hint: PASSWORD_HINT, problems },
+  name: 'password',
+  label: 'New password',
+  hint: PASSWORD_HINT,
+  problems,
   autocomplete: 'new-password',
 })}
 <p class="muted small">It signs you out of every other browser. Connected apps stay connected.</p>
@@ -113,7 +116,12 @@ ${postForm(
   `${PATH}/address`,
   'fields',
   html`${field({
-    ...{ name: 'email', label: 'New address', type: 'email', value: form.text('email'), required: true, problems },
+    name: 'email',
+    label: 'New address',
+    type: 'email',
+    value: form.text('email'),
+    required: true,
+    problems,
     hint: 'It replaces the current one once you open the link that we send to it.',
     attributes: { maxlength: EMAIL.max, autocomplete: 'off' },
   })}

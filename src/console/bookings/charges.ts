@@ -100,7 +100,8 @@ ${list}${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`
     const { ofEvents, made } = queries.monthCharges;
     if (by === 'event')
       return csvOf<WithParty<BookingDocument>>({
-        ...{ name, rowName: 'booking' },
+        name,
+        rowName: 'booking',
         pages: withParties(queries, account, ofEvents.pages(account, month), (booking) => booking),
         columns: [
           ...bookingCsv<WithParty<BookingDocument>>(account, (booking) => booking),
@@ -114,7 +115,8 @@ ${list}${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`
         ],
       });
     return csvOf<WithParty<Made>>({
-      ...{ name, rowName: 'line' },
+      name,
+      rowName: 'line',
       pages: withParties(queries, account, made.pages(account, month), ({ booking }) => booking),
       columns: [
         ...bookingCsv<WithParty<Made>>(account, ({ booking }) => booking),

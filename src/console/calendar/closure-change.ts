@@ -77,7 +77,10 @@ const problemsOf = (refusal: Refusal): Problems =>
 function changePage(visit: CommunityVisit, closure: ReadableClosure, typed: Typed, problems: Problems): PageContent {
   const { closureId, kind, days, spaceIds } = closure;
   const date = dateField({
-    ...{ name: 'date', label: LABELS.date, value: typed.date, problems },
+    name: 'date',
+    label: LABELS.date,
+    value: typed.date,
+    problems,
     hint: 'Empty: all dates from today on',
   });
   const content = html`${onceField()}<p>${datesText(closure)}</p>${titleField({ kind, title: typed.title }, problems)}

@@ -71,7 +71,11 @@ export function readClosure(typed: TypedClosure) {
   return {
     problems: allProblems,
     wanted: {
-      ...{ kind, from, to, start: hours.start, until: hours.until },
+      kind,
+      from,
+      to,
+      start: hours.start,
+      until: hours.until,
       ...defined({
         title: title === '' ? undefined : title,
         weekdays: weekdays.length === 0 ? undefined : weekdays,
@@ -102,10 +106,14 @@ const isHour = (text: string, first: 0 | 1): boolean => {
 
 export function titleField({ kind, title }: Pick<TypedClosure, 'kind' | 'title'>, problems: Problems): Html {
   return field({
-    ...{ name: 'title', label: 'Title', value: title, problems },
+    name: 'title',
+    label: 'Title',
+    value: title,
+    problems,
     hint: `Such as “${kind === 'Closure' ? 'Christmas' : 'Choir'}”. Brands never see it.`,
     attributes: {
-      ...{ maxlength: CLOSURE_TITLE.max, autocomplete: 'off' },
+      maxlength: CLOSURE_TITLE.max,
+      autocomplete: 'off',
       // With problems, their summary has the focus.
       ...(!hasProblems(problems) && { autofocus: '' }),
     },
@@ -115,7 +123,10 @@ export function titleField({ kind, title }: Pick<TypedClosure, 'kind' | 'title'>
 export function hourFields(typed: Pick<TypedClosure, 'start' | 'until'>, problems: Problems): Html {
   const hour = (name: 'start' | 'until', label: string, first: number) =>
     select({
-      ...{ name, label, value: typed[name], problems },
+      name,
+      label,
+      value: typed[name],
+      problems,
       options: Array.from({ length: 24 }, (_, index) => ({
         value: String(first + index),
         label: clock(first + index),
@@ -132,8 +143,12 @@ export function closureFields(typed: TypedClosure, spaces: readonly Space[], pro
     ? { label: 'Last day', hint: 'Empty: one day' }
     : { label: 'Repeat weekly until', hint: 'Empty: it does not repeat' };
   const first = dateField({
-    ...{ name: 'from', label: isClosure ? 'First day' : 'Day', hint: 'Such as 24 Dec 2026' },
-    ...{ value: from, required: true, problems },
+    name: 'from',
+    label: isClosure ? 'First day' : 'Day',
+    hint: 'Such as 24 Dec 2026',
+    value: from,
+    required: true,
+    problems,
   });
   const last = dateField({ name: 'to', ...ends, value: to, problems });
   return html`${hiddenField('kind', kind)}${titleField(typed, problems)}

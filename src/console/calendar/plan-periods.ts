@@ -77,7 +77,8 @@ export function periodsOf({ terms, bookings, closures }: PlanRow, date: PlainDat
   const times: readonly HeldTime[] = [
     ...bookings.map(
       (booking): HeldTime => ({
-        ...{ start: booking.startHour, until: booking.freeFrom },
+        start: booking.startHour,
+        until: booking.freeFrom,
         holder: { kind: 'Booking', booking },
       }),
     ),
@@ -118,7 +119,8 @@ const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 /** When a space is closed by its hours, or the clocks skip them, and why. */
 function shutTimes(terms: DayTerms, date: PlainDate): readonly HeldTime[] {
   const shut = (start: number, until: number, why: string): HeldTime => ({
-    ...{ start, until },
+    start,
+    until,
     holder: { kind: 'Shut', why, isWholeDay: start === 0 && until === 24 },
   });
   if (!terms.active) return [shut(0, 24, 'Closed: takes no bookings')];

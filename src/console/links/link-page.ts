@@ -94,6 +94,10 @@ ${passwordField({ name: 'password', label, hint: PASSWORD_HINT, autocomplete: 'n
 
 export const emailField = (value: string): Html =>
   field({
-    ...{ name: 'email', label: 'E-mail', type: 'email', value, required: true },
+    name: 'email',
+    label: 'E-mail',
+    type: 'email',
+    value,
+    required: true,
     attributes: { autocomplete: 'username', maxlength: EMAIL.max, autofocus: '' },
   });

@@ -80,7 +80,9 @@ export const passwordField = ({
   readonly isFocused?: boolean;
 }): Html =>
   field({
-    ...{ ...rest, type: 'password', required: true },
+    ...rest,
+    type: 'password',
+    required: true,
     attributes: { maxlength: MAX_TYPED_PASSWORD, autocomplete, autofocus: isFocused ? '' : undefined },
   });
 

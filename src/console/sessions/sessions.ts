@@ -89,7 +89,11 @@ export async function createSessions(deps: {
       const id = `${random}.${proofOf(random).toString('base64url')}`;
       const startedAt = toTimestamp(clock());
       await sessions.insert(digest(id), {
-        ...{ userId, account, startedAt, expiresAt: expiryOf(startedAt), lastUsedAt: startedAt },
+        userId,
+        account,
+        startedAt,
+        expiresAt: expiryOf(startedAt),
+        lastUsedAt: startedAt,
         browser: browserName(userAgent),
       });
       return id;

@@ -90,7 +90,9 @@ export async function openMongoDocumentStore({
   const retryWithin = async <R>(maxRetryTime: number, operation: () => Promise<R>): Promise<R> => {
     if (closed) throw new Error('The document store is closed');
     return pRetry(operation, {
-      ...{ ...PAUSES, retries: RETRIES, maxRetryTime },
+      ...PAUSES,
+      retries: RETRIES,
+      maxRetryTime,
       shouldRetry: ({ error }) => !closed && isTransient(error),
       onFailedAttempt: ({ error, attemptNumber }) => {
         if (!isTransient(error) || performance.now() - warnedAt < WARN_EVERY_MS) return;
@@ -145,7 +147,8 @@ export async function openMongoDocumentStore({
   async function make<D extends object>(declared: Collection<D>): Promise<void> {
     const until = Math.max(startBy, performance.now() + RETRIED_WITHIN_MS);
     await pRetry(() => Promise.all([makeParts(declared), declared.generation ?? registry.add(declared)]), {
-      ...{ ...PAUSES, retries: Number.POSITIVE_INFINITY },
+      ...PAUSES,
+      retries: Number.POSITIVE_INFINITY,
       shouldRetry: ({ error }) => !closed && !(error instanceof UnusableStore) && performance.now() < until,
       onFailedAttempt: ({ error, attemptNumber }) =>
         logger?.warn(

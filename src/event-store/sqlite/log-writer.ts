@@ -50,7 +50,8 @@ export function committedRows(
 /** @throws {TypeError} for events that the log cannot hold */
 export const rowsOf = (events: readonly NewEvent[]): EventRow[] =>
   checkEvents(events).map(({ id, type, data, metadata }) => ({
-    ...{ id, type },
+    id,
+    type,
     data: JSON.stringify(data),
     metadata: JSON.stringify(metadata),
   }));

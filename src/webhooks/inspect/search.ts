@@ -78,7 +78,8 @@ const inStateFrom = declareQuery(
     limit: number,
   ): Find<DeliveryDocument> => ({
     where: {
-      ...{ state, webhookId },
+      state,
+      webhookId,
       ...defined({ createdAt: from && (direction === 'descending' ? { to: from } : { from }) }),
     },
     sort: [{ field: 'createdAt', direction }],

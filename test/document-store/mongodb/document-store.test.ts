@@ -184,7 +184,9 @@ describe.skipIf(lacks(MONGODB))('MongoDB document store', () => {
     const store = await openMongoDocumentStore({ url: monitor.url });
     try {
       const declared: Collection<{ n: number; kind: string }> = {
-        ...{ name: 'numbers', kind: 'readModel', generation: 'abcdef01.1' },
+        name: 'numbers',
+        kind: 'readModel',
+        generation: 'abcdef01.1',
         indexes: [{ fields: ['n'] }, { fields: ['kind', 'n'] }],
       };
       const documents = await store.openWithoutIndexes(declared);
@@ -196,7 +198,10 @@ describe.skipIf(lacks(MONGODB))('MongoDB document store', () => {
       };
       const step = (from: number, count: number, position: string) =>
         Array.from({ length: count }, (_, i) => ({
-          ...{ key: String(from + i), position, document: { n: from + i, kind: 'some' }, isNew: true },
+          key: String(from + i),
+          position,
+          document: { n: from + i, kind: 'some' },
+          isNew: true,
         }));
       const inserts = await sent(() => documents.project(step(0, 5_000, '001')));
       expect(new Set(inserts)).toEqual(new Set(['insert']));
@@ -241,15 +246,15 @@ describe.skipIf(lacks(MONGODB))('MongoDB document store', () => {
 
   it('requires majority, journal and primary unless the URL is explicit, and never lets the driver retry writes', () => {
     const needed = {
-      ...{ readPreference: 'primary', readConcern: { level: 'majority' }, retryWrites: false },
+      readPreference: 'primary',
+      readConcern: { level: 'majority' },
+      retryWrites: false,
       writeConcern: { w: 'majority', journal: true, wtimeoutMS: 5_000 },
       // Each is shorter than the time limit of a request.
-      ...{
-        serverSelectionTimeoutMS: 5_000,
-        connectTimeoutMS: 3_000,
-        socketTimeoutMS: 7_000,
-        heartbeatFrequencyMS: 5_000,
-      },
+      serverSelectionTimeoutMS: 5_000,
+      connectTimeoutMS: 3_000,
+      socketTimeoutMS: 7_000,
+      heartbeatFrequencyMS: 5_000,
     };
     expect(clientOptions('mongodb://127.0.0.1')).toMatchObject(needed);
     expect(clientOptions('mongodb://a:1,b:2/venue?w=majority&readPreference=primary')).toMatchObject(needed);

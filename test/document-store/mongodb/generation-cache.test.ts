@@ -48,7 +48,7 @@ async function openPair() {
     await Promise.all([store.close(), other.close()]);
     proxy.close();
   };
-  return { ...{ store, other, here, there, owner, network, proxy, end, stop } };
+  return { store, other, here, there, owner, network, proxy, end, stop };
 }
 
 const test = base.extend<{ pair: Awaited<ReturnType<typeof openPair>> }>({
@@ -75,7 +75,10 @@ const everyRead = async (documents: Documents<Day>) => ({
 
 const project = (store: OperatedDocumentStore, writes: Parameters<Documents<Day>['project']>[0], at: number) =>
   store.project(GENERATION, new Map([['days', writes]]), {
-    ...{ position: position(at), events: at, failing: [], after: at === 1 ? '' : position(at - 1) },
+    position: position(at),
+    events: at,
+    failing: [],
+    after: at === 1 ? '' : position(at - 1),
   });
 
 describe.skipIf(lacks(MONGODB))('the documents of a generation in memory', () => {
@@ -92,7 +95,8 @@ describe.skipIf(lacks(MONGODB))('the documents of a generation in memory', () =>
     expect(first).toEqual({
       get: [1, 1, undefined],
       many: [1, 1],
-      ...{ find: ['a@1', 'b@1'], pages: ['a@1', 'b@1'] },
+      find: ['a@1', 'b@1'],
+      pages: ['a@1', 'b@1'],
     });
     const long = Array.from({ length: 1_200 }, (_, i) => day(String(i).padStart(4, '0'), 1, { space: 2 }));
     await here.project(long);
@@ -171,7 +175,8 @@ describe.skipIf(lacks(MONGODB))('the documents of a generation in memory', () =>
     expect(await everyRead(here)).toEqual({
       get: [2, 3, undefined],
       many: [2, 3],
-      ...{ find: ['a@2', 'b@3'], pages: ['a@2', 'b@3'] },
+      find: ['a@2', 'b@3'],
+      pages: ['a@2', 'b@3'],
     });
   });
 

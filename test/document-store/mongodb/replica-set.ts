@@ -78,10 +78,22 @@ export async function startReplicaSet(answer: Answer = () => undefined): Promise
 
   const hello = (): Document => ({
     ...OK,
-    ...{ helloOk: true, ismaster: true, isWritablePrimary: true, secondary: false, readOnly: false },
-    ...{ setName: 'rs0', setVersion: 1, hosts: [host], me: host, primary: host },
-    ...{ minWireVersion: 0, maxWireVersion: 21, logicalSessionTimeoutMinutes: 30 },
-    ...{ maxBsonObjectSize: 16_777_216, maxMessageSizeBytes: 48_000_000, maxWriteBatchSize: 100_000 },
+    helloOk: true,
+    ismaster: true,
+    isWritablePrimary: true,
+    secondary: false,
+    readOnly: false,
+    setName: 'rs0',
+    setVersion: 1,
+    hosts: [host],
+    me: host,
+    primary: host,
+    minWireVersion: 0,
+    maxWireVersion: 21,
+    logicalSessionTimeoutMinutes: 30,
+    maxBsonObjectSize: 16_777_216,
+    maxMessageSizeBytes: 48_000_000,
+    maxWriteBatchSize: 100_000,
   });
 
   return {
