@@ -150,10 +150,11 @@ export const MAY_IMPORT = {
     'read-models',
     'webhooks/webhooks.ts',
   ],
-  'console/account': [
-    ...['console/parts', 'queries', 'contract', 'auth', 'html', 'mail', 'projections', 'domain', 'runtime'],
-    'webhooks/webhooks.ts',
-  ],
+  'console/spaces': ['console/parts', 'queries', 'html', 'projections', 'domain', 'runtime'],
+  'console/people': ['console/parts', 'auth', 'html', 'domain', 'runtime'],
+  'console/webhooks': ['console/parts', 'contract', 'queries', 'html', 'projections', 'domain', 'webhooks/webhooks.ts'],
+  'console/connections': ['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'runtime'],
+  'console/your-account': ['console/parts', 'console/spaces', 'contract', 'auth', 'html', 'mail', 'domain'],
   'console/find': ['console/parts', 'console/live', 'contract', 'html', 'projections', 'domain'],
   'console/requests': ['console/parts', 'queries', 'contract', 'html', 'projections', 'domain', 'runtime'],
   'console/bookings': [
@@ -162,7 +163,8 @@ export const MAY_IMPORT = {
   ],
   'console/calendar': ['console/parts', 'console/requests', 'queries', 'html', 'projections', 'domain', 'runtime'],
   console: [
-    ...['console/parts', 'console/sessions', 'console/live', 'console/account', 'console/find', 'console/requests'],
+    ...['console/parts', 'console/sessions', 'console/live', 'console/find', 'console/requests'],
+    ...['console/spaces', 'console/people', 'console/webhooks', 'console/connections', 'console/your-account'],
     ...[
       'auth',
       'console/links',

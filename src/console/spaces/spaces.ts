@@ -14,10 +14,10 @@ import { type Answer, done, missing, nothingToDo, type PageContent } from '../pa
 import { backTo, viaField, withVia } from '../parts/back-link.ts';
 import { type Field, field, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
+import { historyOf } from '../parts/history-links.ts';
 import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import { may, type Settings, type Visit } from '../parts/visit.ts';
-import { historyOf } from './history.ts';
 import {
   hoursPath,
   LABELS,

@@ -12,13 +12,13 @@ import { venueCommand } from '../../runtime/venue-command.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
 import { choices, confirm, field, hasProblems, onceField, postForm } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
+import { historyOfAll } from '../parts/history-links.ts';
 import { addressOf, pager } from '../parts/links.ts';
 import { ROLE_TEXTS } from '../parts/role-texts.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
-import { historyOfAll } from './history.ts';
 import { memberPath } from './member-page.ts';
 
 const PATH = '/console/people';

@@ -9,13 +9,13 @@ import { type Html, html, named, namedText } from '../../html/html.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
 import { confirm, field, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
+import { historyOfAll } from '../parts/history-links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
+import { secretPage } from '../parts/secret-page.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { may, type Visit } from '../parts/visit.ts';
 import { connectAssistant } from './connect-assistant.ts';
-import { historyOfAll } from './history.ts';
-import { secretPage } from './secret-page.ts';
 
 type Grant = Awaited<ReturnType<PageDeps['connectedApps']['grantsOf']>>[number];
 type Client = Awaited<ReturnType<PageDeps['clients']['listClients']>>[number];

@@ -22,16 +22,16 @@ import {
   problemOf,
 } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
+import { historyOf, historyOfAll } from '../parts/history-links.ts';
 import { readerZone } from '../parts/reader-zone.ts';
 import { handlersFor, type PageDeps, type Routes } from '../parts/routes.ts';
+import { secretPage } from '../parts/secret-page.ts';
 import { dataTable } from '../parts/tables.ts';
 import { readMoment } from '../parts/typed-dates.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { deliveryList } from './delivery-list.ts';
 import { deliveryBadge, deliveryHref } from './delivery-views.ts';
-import { historyOf, historyOfAll } from './history.ts';
-import { secretPage } from './secret-page.ts';
 
 const PATH = '/console/webhooks';
 export const DELIVERIES = `${PATH}/deliveries`;

@@ -13,12 +13,13 @@ import { actorText } from '../parts/actor-view.ts';
 import type { Link } from '../parts/answer.ts';
 import { withVia } from '../parts/back-link.ts';
 import { emptyState } from '../parts/frame.ts';
-import { addressOf, cursorPager, noticeOf, tabs } from '../parts/links.ts';
+import { historyOfAll, PATH } from '../parts/history-links.ts';
+import { cursorPager, noticeOf, tabs } from '../parts/links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Form } from '../parts/typed-form.ts';
 import { may, type Visit } from '../parts/visit.ts';
-import { LABELS as SPACE_LABELS } from './space-list.ts';
+import { LABELS as SPACE_LABELS } from '../spaces/space-list.ts';
 
 const PER_PAGE = 30;
 /** Spaces of a change that are named. The others are counted. */
@@ -34,18 +35,6 @@ const TOPICS: readonly OfferedTopic[] = [
   { topic: 'members', label: 'Members' },
   { topic: 'apps', label: 'Apps and clients' },
 ];
-
-const PATH = '/console/history';
-
-/** The history of one thing, such as `space:3`. `via`: the list to which the page of the thing leads back. */
-export const historyOf = (
-  kind: NamedChange['of']['kind'],
-  id: string | number,
-  { via }: Pick<Visit, 'via'> = {},
-): string => addressOf(PATH, { of: `${kind}:${id}`, via });
-
-/** The history of everything of one kind. */
-export const historyOfAll = (topic: Topic): string => addressOf(PATH, { topic });
 
 /** The changes of an account: of its spaces and fees, keys, webhooks, members and apps, with times and actors. */
 export function historyPages(routes: Routes, { queries }: PageDeps): void {

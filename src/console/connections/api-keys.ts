@@ -11,12 +11,12 @@ import { isUnavailable } from '../../runtime/unavailable.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
 import { choices, confirm, field, maskOf, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
+import { historyOfAll } from '../parts/history-links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
+import { secretPage } from '../parts/secret-page.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
-import { historyOfAll } from './history.ts';
-import { secretPage } from './secret-page.ts';
 import { tryKey } from './try-key.ts';
 
 const PATH = '/console/keys';

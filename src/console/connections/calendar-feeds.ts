@@ -9,13 +9,13 @@ import { type Html, html, named, namedText } from '../../html/html.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
 import { choices, confirm, onceField, postForm, problemOf, select } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
+import { historyOfAll } from '../parts/history-links.ts';
 import { FEEDS } from '../parts/links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
+import { secretPage } from '../parts/secret-page.ts';
 import { dataTable } from '../parts/tables.ts';
 import { idOf, type Problems } from '../parts/typed-form.ts';
 import { may, type Visit } from '../parts/visit.ts';
-import { historyOfAll } from './history.ts';
-import { secretPage } from './secret-page.ts';
 
 /** Calendar feeds: adding one, which shows its address once, listing those of all members, and revoking them. */
 export function calendarFeedPages(routes: Routes, { commands, queries, users }: PageDeps): void {

@@ -1,7 +1,7 @@
 import { type Html, html, type Interpolated } from '../../html/html.ts';
-import type { Link, PageContent } from '../parts/answer.ts';
-import { copyButton } from '../parts/copy-button.ts';
-import { buttonLink } from '../parts/frame.ts';
+import type { Link, PageContent } from './answer.ts';
+import { copyButton } from './copy-button.ts';
+import { buttonLink } from './frame.ts';
 
 type Secret = {
   readonly title: string;
