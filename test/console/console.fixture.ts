@@ -1,6 +1,6 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 import { pino } from 'pino';
 import { type Service, startService } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
@@ -28,52 +28,16 @@ export type Running = {
   stop(): Promise<void>;
 };
 
-const configOf = (dataDir: string, port: number, env: Readonly<Record<string, string>>) =>
-  readConfig({
-    PORT: String(port),
-    PUBLIC_URL: `http://localhost:${port}`,
-    LOG_LEVEL: 'error',
-    WEBHOOKS_ALLOW_PRIVATE: 'true',
-    ...env,
-    DATA_DIR: dataDir,
-  });
-
-type Files = readonly { readonly path: string; readonly content: Buffer }[];
-
-/** A store with the demo data, made once in each test process: to write its files takes a fifth of the time of making another. */
-let seeded: Promise<Files> | undefined;
-
-async function seedStore(): Promise<Files> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'venue-seeded-'));
-  const service = await startService(configOf(dataDir, await freePort(), {}), pino({ level: 'error' }));
-  await service.stop();
-  const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
-  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-  const files = await Promise.all(
-    paths.map(async (path) => ({ path: relative(dataDir, path), content: await readFile(path) })),
-  );
-  await rm(dataDir, { recursive: true });
-  return files;
-}
-
-async function writeSeeded(dataDir: string): Promise<void> {
-  seeded ??= seedStore();
-  for (const { path, content } of await seeded) {
-    await mkdir(join(dataDir, dirname(path)), { recursive: true });
-    await writeFile(join(dataDir, path), content, { mode: 0o600 });
-  }
-}
-
 export async function startDemo(
   env: Readonly<Record<string, string>> = {},
   /** Adds further data to the store while nothing else runs. */
   fill?: (core: Core, demo: DemoAccounts) => Promise<void>,
 ): Promise<Running> {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-console-'));
-  if (Object.keys(env).length === 0) await writeSeeded(dataDir);
   const port = await freePort();
   const url = `http://localhost:${port}`;
-  const config = configOf(dataDir, port, env);
+  const settings = { PORT: String(port), PUBLIC_URL: url, LOG_LEVEL: 'error', WEBHOOKS_ALLOW_PRIVATE: 'true' };
+  const config = readConfig({ ...settings, ...env, DATA_DIR: dataDir });
   const logger = pino({ level: config.logLevel });
   let service = await startService(config, logger);
   const demo = withAccounts(service.demo);
