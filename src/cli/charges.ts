@@ -18,7 +18,7 @@ export function chargeCommands(venue: Command): void {
     'charges',
     'list the charges and refunds of a brand in a month, as CSV or JSON',
     ['charges --brand 1 --month 2026-11 > charges.csv', 'charges --brand 1 --month 2026-11 --by event --json'],
-    `By approval, a charge belongs to the month of the approval and a refund to that of the cancellation, by the clock of the community. By
+    `By approval, a charge belongs to the month of the approval and a refund to that of the cancellation, by the zone of the booking. By
 event, both belong to the month of the event. The last lines are the totals, one per currency; without them the file is incomplete. A name
 that a spreadsheet would read as a formula gets an apostrophe in front.`,
   )

@@ -10,6 +10,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import { createAccountQueries } from './accounts.ts';
 import { createMonthCharges, type Made } from './month-charges.ts';
 import type { QuerySources } from './query-deps.ts';
+import type { createSpaceQueries } from './spaces.ts';
 
 /** A charge or refund, with the name of its community and the id of its event in the log. */
 export type LoggedCharge = Made & {
@@ -30,7 +31,10 @@ export type BrandCharges = {
 type Sources = Pick<QuerySources, 'readModels' | 'clock'> & { readonly events: Pick<EventStore, 'readStream'> };
 
 /** The charges of a brand for the operator, each with its event in the log (docs/decisions/bookings.md). */
-export function createBrandCharges({ events, clock, readModels }: Sources) {
+export function createBrandCharges(
+  { events, clock, readModels }: Sources,
+  { communitiesOf }: Pick<ReturnType<typeof createSpaceQueries>, 'communitiesOf'>,
+) {
   const accounts = createAccountQueries({ readModels });
   const { ofEvents, made } = createMonthCharges({ readModels });
 
@@ -41,22 +45,16 @@ export function createBrandCharges({ events, clock, readModels }: Sources) {
 
   async function* logged(pages: AsyncIterable<readonly Made[]>): AsyncGenerator<LoggedCharge> {
     for await (const page of pages) {
-      const names = await communityNames(page);
+      const communities = await communitiesOf(page.map(({ booking }) => booking));
       const ids = await eventIds(page);
       for (const each of page) {
         const { bookingId, communityId, charge = cents(0), refund = cents(0) } = each.booking;
-        const [communityName, eventId] = [names.get(communityId), ids.get(`${each.kind} ${bookingId}`)];
+        const [communityName, eventId] = [communities.get(communityId)?.name, ids.get(`${each.kind} ${bookingId}`)];
         if (communityName === undefined || eventId === undefined)
           throw new Error(`The log has no event for the ${each.kind} of booking ${bookingId}`);
         yield { ...each, amount: each.kind === 'charge' ? charge : refund, communityName, eventId };
       }
     }
-  }
-
-  async function communityNames(page: readonly Made[]): Promise<ReadonlyMap<number, string | undefined>> {
-    const ids = new Set(page.map(({ booking }) => booking.communityId));
-    const named = Array.from(ids, async (id) => [id, await accounts.name({ kind: 'Community', id })] as const);
-    return new Map(await Promise.all(named));
   }
 
   /** By kind and booking. */

@@ -50,7 +50,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     bookingHistory: createBookingHistory(deps),
     calendarFeeds: createCalendarFeedQueries(deps, spaces),
     calendar: createCalendarQueries(deps),
-    brandCharges: createBrandCharges(deps),
+    brandCharges: createBrandCharges(deps, spaces),
     closures: createClosureQueries(deps),
     monthCharges: createMonthCharges(deps),
     reviews: createReviewQueries(deps),

@@ -4,7 +4,7 @@ import { refuse, refuseField, refuseFor } from '../../src/domain/decision.ts';
 
 const LABELS = { title: 'Title', from: 'First day', to: 'Last day' };
 
-test('an error is beside the field that the refusal names, whatever its sentence says', () => {
+test('an error is beside the field that the refusal names, not the one that its sentence begins with', () => {
   const late = refuse('ValidationError', 'The last day (2032-01-01) is too far ahead.', { field: 'to' });
   expect(problemOf(late, LABELS)).toEqual({ to: 'The last day (2032-01-01) is too far ahead.' });
   const ended = refuse('ValidationError', 'title and dates stay as they are: it has ended.');

@@ -7,6 +7,7 @@ import { isRefusal } from '../../src/domain/decision.ts';
 import { bookingId, brandId, cents, communityId } from '../../src/domain/ids.ts';
 import type { StoredEvent } from '../../src/event-store/event-store.ts';
 import { createBrandCharges, type LoggedCharge } from '../../src/queries/brand-charges.ts';
+import { createSpaceQueries } from '../../src/queries/spaces.ts';
 import { createSqliteDatabase } from '../document-store/engines.ts';
 import { day, requested } from '../domain/bookings.fixture.ts';
 
@@ -85,6 +86,8 @@ async function chargesOf(booked: readonly Booked[], { now = NOW, withEvents = tr
   for (const document of list) await documents.insert(String(document.bookingId), document);
   const named = {
     get: async (key: string) => (Number(key) > 90 ? undefined : { document: { name: `Named ${key}` } }),
+    getMany: async (keys: readonly string[]) =>
+      keys.map((key) => ({ document: { communityId: Number(key), name: `Named ${key}` } })),
   };
   const collection = ({ name }: { readonly name: string }) =>
     name === 'bookings'
@@ -93,15 +96,19 @@ async function chargesOf(booked: readonly Booked[], { now = NOW, withEvents = tr
           groups: (...asked: Parameters<typeof documents.groups>) => documents.groups(...asked),
         }
       : named;
-  const charges = createBrandCharges({
-    readModels: { collection } as never,
-    clock: () => now,
-    events: {
-      async *readStream() {
-        if (withEvents) yield* list.flatMap(eventsOf) as StoredEvent[];
+  const readModels = { collection } as never;
+  const charges = createBrandCharges(
+    {
+      readModels,
+      clock: () => now,
+      events: {
+        async *readStream() {
+          if (withEvents) yield* list.flatMap(eventsOf) as StoredEvent[];
+        },
       },
     },
-  });
+    createSpaceQueries({ readModels } as never),
+  );
   return { charges, remove: () => database.remove() };
 }
 
