@@ -4,9 +4,9 @@ import { pathToFileURL } from 'node:url';
 
 /** A WAL with this much to checkpoint is checkpointed. */
 const CHECKPOINT_BYTES = 16 * 2 ** 20;
-/** So much of what lazy commits have written is brought to the disk at once: a durable commit that comes meanwhile waits for it. */
-const FLUSH_BYTES = 4 * 2 ** 20;
-/** A WAL of this size must start again, whatever others read. */
+/** A WAL that has grown by this much gets its next step. So much of lazy commits is brought to the disk at once, which durable ones wait for. */
+const STEP_BYTES = 4 * 2 ** 20;
+/** A WAL of this size starts again even if that has to wait for readers. */
 const TOO_LONG_BYTES = 64 * 2 ** 20;
 /** How often to look, in commits: a look takes several microseconds. */
 const LOOK_EVERY = 8;
@@ -29,27 +29,28 @@ export function watchWal(
   database.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${TOO_LONG_BYTES}`);
   const size = sizeOf(database);
   let commits = 0;
-  let flushed = 0;
+  let reached = 0;
   return (durability) => {
     commits += 1;
     if (commits % LOOK_EVERY !== 0) return;
     const { all, unmoved } = size();
     // A WAL that has started again is shorter.
-    if (durability === 'durable' || all < flushed) flushed = all;
+    if (all < reached) reached = 0;
+    if (all - reached < STEP_BYTES) return;
+    reached = all;
     if (unmoved >= CHECKPOINT_BYTES) take('checkpoint');
-    else if (all - flushed >= FLUSH_BYTES) take('flush');
-    else return;
-    flushed = all;
+    else if (durability === 'lazy') take('flush');
   };
 }
 
 /**
  * Moves the WAL into the database, and makes it start again: a commit takes half as long where it has been written before. Others write
- * meanwhile; only while it starts again, they wait for what they have written last. Then makes a commit without a change: SQLite brings the
+ * meanwhile; only while it starts again, they wait for what they have written last. So it does not while a reader, such as a backup, keeps
+ * much in it. Then makes a commit without a change: SQLite brings the
  * beginning of a new WAL to the disk, and no other connection should have to wait for that.
  */
 export function checkpointWal(database: DatabaseSync): void {
-  const isTooLong = sizeOf(database)().all >= TOO_LONG_BYTES;
+  const size = sizeOf(database);
   const { timeout } = database.prepare('PRAGMA busy_timeout').get() ?? {};
   const { synchronous } = database.prepare('PRAGMA synchronous').get() ?? {};
   try {
@@ -57,8 +58,10 @@ export function checkpointWal(database: DatabaseSync): void {
     database.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL');
     database.exec('PRAGMA wal_checkpoint(PASSIVE)');
     database.exec('PRAGMA wal_checkpoint(PASSIVE)');
-    const withinMs = isTooLong ? TOO_LONG_RESTART_WITHIN_MS : RESTART_WITHIN_MS;
-    database.exec(`PRAGMA busy_timeout = ${withinMs}; PRAGMA wal_checkpoint(RESTART)`);
+    const { all, unmoved } = size();
+    const withinMs = all >= TOO_LONG_BYTES ? TOO_LONG_RESTART_WITHIN_MS : RESTART_WITHIN_MS;
+    if (all >= TOO_LONG_BYTES || unmoved < STEP_BYTES)
+      database.exec(`PRAGMA busy_timeout = ${withinMs}; PRAGMA wal_checkpoint(RESTART)`);
     database.exec('BEGIN IMMEDIATE');
     const { user_version } = database.prepare('PRAGMA user_version').get() ?? {};
     database.exec(`PRAGMA user_version = ${Number(user_version)}; COMMIT`);

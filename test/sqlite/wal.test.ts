@@ -71,3 +71,26 @@ test('the WAL starts again with a checkpoint although others have written meanwh
   expect(Number(log)).toBeLessThan(10);
   expect(writing.prepare('SELECT count(*) AS texts FROM texts').get()).toEqual({ texts: 102 });
 });
+
+test('others do not wait for a checkpoint while a reader keeps much in the WAL', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'venue-wal-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'read.sqlite');
+  const open = () => {
+    const database = new DatabaseSync(path);
+    onTestFinished(() => database.close());
+    return database;
+  };
+  const [writing, reading, checkpointing] = [open(), open(), open()];
+  writing.exec('PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE texts (text TEXT NOT NULL)');
+  reading.exec('BEGIN; SELECT count(*) FROM texts');
+  const insert = writing.prepare('INSERT INTO texts VALUES (?)');
+  for (let n = 0; n < 50; n += 1) insert.run('x'.repeat(100_000));
+
+  const exec = vi.spyOn(checkpointing, 'exec');
+  checkpointWal(checkpointing);
+  expect(exec.mock.calls.flat().filter((sql) => sql.includes('RESTART'))).toEqual([]);
+  reading.exec('COMMIT');
+  checkpointWal(checkpointing);
+  expect(exec.mock.calls.flat().filter((sql) => sql.includes('RESTART'))).toHaveLength(1);
+});
