@@ -50,9 +50,8 @@ export class LogTail {
    */
   take(before: number, rows: () => readonly CommittedRow[]): void {
     const cached = this.#cached;
-    if (cached === undefined || this.#mayHaveMore || before !== cached.end) this.#mayHaveMore = true;
+    if (cached === undefined || this.#mayHaveMore || before !== cached.end) this.changed();
     else this.#add(cached, readEvents(rows()));
-    this.#wakeSoon();
   }
 
   /** The file has changed, or its readers have to check it for another reason. */
@@ -123,7 +122,9 @@ export class LogTail {
     return { after: end, end, events: [] };
   }
 
+  /** Wakes all readers: the one that reads from the file may be another than those that wait. */
   #add(cached: CachedTail, events: readonly ReadEvent[]): void {
+    if (events.length > 0) this.#wakeSoon();
     for (const event of events) cached.events.push(event);
     cached.end = cached.events.at(-1)?.position ?? cached.end;
     if (cached.events.length > 2 * TAIL_PAGE)

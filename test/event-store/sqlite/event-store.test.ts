@@ -87,6 +87,20 @@ describe('SQLite event log', () => {
     expect(await Array.fromAsync(store.readStream('own'))).toHaveLength(own);
   });
 
+  test('a waiting subscription gets an event of another process that one which has just begun read first', async () => {
+    const [store, other] = [await open(), await open()];
+    await other.append('thing', [made(0)], { expectedRevision: 'none' });
+    const waiting = store.subscribe({})[Symbol.asyncIterator]();
+    await waiting.next();
+    const next = waiting.next();
+    await other.append('thing', [made(1)], { expectedRevision: 0 });
+    for await (const { events } of store.subscribe({})) {
+      expect(events).toHaveLength(2);
+      break;
+    }
+    expect((await next).value?.events).toMatchObject([{ data: { n: 1 } }]);
+  });
+
   test('a log whose only process is killed while writing reopens with every acknowledged event', async () => {
     for (let round = 0; round < 3; round += 1) {
       const { child, lines } = start('append', `round${round}`);
