@@ -14,40 +14,52 @@ export const MAY_IMPORT = {
 
   // What any engine, page or process needs; knows nothing of bookings.
   runtime: [],
-  sqlite: ['runtime'],
+  'event-loop': ['runtime'],
+  text: [],
+  http: ['event-loop', 'runtime'],
+  sqlite: ['event-loop', 'runtime'],
   secrets: [],
   outbound: [],
-  html: ['domain', 'runtime'],
+  html: ['domain', 'http'],
 
   // The two ports and their adapters. Only engines.ts knows which adapter serves.
-  'event-store': ['runtime'],
-  'event-store/sqlite': ['event-store', 'sqlite', 'runtime'],
-  'event-store/eventstoredb': ['event-store', 'runtime'],
-  'document-store': ['runtime'],
-  'document-store/sqlite': ['document-store', 'sqlite', 'runtime'],
-  'document-store/mongodb': ['document-store', 'runtime'],
+  'event-store': ['event-loop', 'runtime'],
+  'event-store/sqlite': ['event-store', 'sqlite', 'event-loop', 'runtime'],
+  'event-store/eventstoredb': ['event-store', 'event-loop', 'runtime'],
+  'document-store': ['event-loop', 'runtime'],
+  'document-store/sqlite': ['document-store', 'sqlite', 'event-loop', 'runtime'],
+  'document-store/mongodb': ['document-store', 'event-loop', 'runtime'],
 
   // Which process does what, by its heartbeat.
-  leases: ['document-store', 'runtime'],
+  leases: ['document-store', 'event-loop', 'runtime'],
 
   // What accounts may have.
-  quotas: ['domain', 'document-store', 'runtime'],
+  quotas: ['domain', 'document-store', 'event-loop', 'runtime'],
 
   // The writer, which makes the durable commits of the embedded stores, and what keeps its thread running.
-  threads: ['event-store/sqlite', 'document-store/sqlite', 'sqlite', 'runtime'],
+  threads: ['event-store/sqlite', 'document-store/sqlite', 'sqlite', 'event-loop', 'runtime'],
 
   // Whether log, records, read models and secret key belong together.
-  'store-identity': ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
+  'store-identity': ['domain', 'event-store', 'document-store', 'secrets', 'event-loop', 'runtime'],
   // What others can check the log by.
-  audit: ['domain', 'event-store', 'document-store', 'leases', 'secrets', 'runtime'],
-  'read-models': ['projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
+  audit: ['domain', 'event-store', 'document-store', 'leases', 'secrets', 'text', 'event-loop', 'runtime'],
+  'read-models': ['projections', 'domain', 'event-store', 'document-store', 'leases', 'text', 'event-loop', 'runtime'],
   // Records that repeat part of the log.
   'record-repair': ['event-store', 'document-store'],
   // Whether a key or a registration is valid, from records.
-  credentials: ['record-repair', 'domain', 'event-store', 'document-store', 'runtime'],
+  credentials: ['record-repair', 'domain', 'event-store', 'document-store', 'event-loop'],
   // Seals what people write under keys that can be destroyed, and opens it for its readers.
-  'personal-data': ['record-repair', 'domain', 'event-store', 'document-store', 'secrets', 'runtime'],
-  projector: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
+  'personal-data': ['record-repair', 'domain', 'event-store', 'document-store', 'secrets', 'event-loop', 'runtime'],
+  projector: [
+    'read-models',
+    'projections',
+    'domain',
+    'event-store',
+    'document-store',
+    'leases',
+    'event-loop',
+    'runtime',
+  ],
   commands: [
     'quotas',
     'credentials',
@@ -58,19 +70,55 @@ export const MAY_IMPORT = {
     'event-store',
     'document-store',
     'secrets',
+    'text',
+    'event-loop',
     'runtime',
   ],
-  queries: [...['personal-data', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime']],
+  queries: [
+    ...[
+      'personal-data',
+      'read-models',
+      'projections',
+      'domain',
+      'event-store',
+      'document-store',
+      'event-loop',
+      'runtime',
+    ],
+  ],
   // Users and signing keys are records.
-  auth: ['credentials', 'quotas', 'domain', 'document-store', 'secrets', 'runtime'],
+  auth: ['credentials', 'quotas', 'domain', 'document-store', 'secrets', 'event-loop', 'runtime'],
   // Its pages, and the documents that clients publish about themselves.
-  'authorization-server': ['auth', 'quotas', 'html', 'outbound', 'domain', 'document-store', 'secrets', 'runtime'],
+  'authorization-server': [
+    'auth',
+    'quotas',
+    'html',
+    'outbound',
+    'domain',
+    'document-store',
+    'secrets',
+    'http',
+    'text',
+    'event-loop',
+    'runtime',
+  ],
   // From the log to records of what is to be sent, for webhooks and mail.
-  outbox: ['read-models', 'domain', 'event-store', 'document-store', 'runtime'],
+  outbox: ['read-models', 'domain', 'event-store', 'document-store', 'event-loop', 'runtime'],
   webhooks: [
     ...['outbox', 'commands', 'contract', 'outbound', 'personal-data', 'secrets'],
     // It consumes the log, keeps deliveries as records and looks registrations up.
-    ...['credentials', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
+    ...[
+      'credentials',
+      'read-models',
+      'projections',
+      'domain',
+      'event-store',
+      'document-store',
+      'leases',
+      'http',
+      'event-loop',
+      'runtime',
+    ],
   ],
   // Which mail is sent, to whom, and what it says.
   mail: [
@@ -86,12 +134,12 @@ export const MAY_IMPORT = {
       'read-models',
       'projections',
     ],
-    ...['domain', 'event-store', 'document-store', 'leases', 'runtime'],
+    ...['domain', 'event-store', 'document-store', 'leases', 'http', 'event-loop', 'runtime'],
   ],
   // Exports a store in a form that is the same on every engine, and fills another one from it.
   transfer: [
     ...['audit', 'commands', 'credentials', 'personal-data', 'store-identity', 'domain'],
-    ...['event-store', 'document-store', 'secrets', 'runtime'],
+    ...['event-store', 'document-store', 'secrets', 'text', 'runtime'],
     // What an export has too much of to remember.
     'sqlite/text-counts.ts',
     // Up to where events were handled, and which deliveries are of events that are gone.
@@ -100,10 +148,20 @@ export const MAY_IMPORT = {
     'webhooks/inspect/lost-deliveries.ts',
   ],
   // The stores: whether the clock of this machine can be believed.
-  scheduler: ['commands', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
+  scheduler: [
+    'commands',
+    'read-models',
+    'projections',
+    'domain',
+    'event-store',
+    'document-store',
+    'leases',
+    'event-loop',
+    'runtime',
+  ],
 
   // What is written about the API for its clients: the OpenAPI document and the page made of it.
-  description: ['contract/schemas', 'auth', 'html', 'domain', 'runtime'],
+  description: ['contract/schemas', 'auth', 'html', 'domain', 'http', 'event-loop'],
   // Clients come in here. `read-models` in the API: what /readyz shows of them.
   api: [
     'commands',
@@ -114,12 +172,15 @@ export const MAY_IMPORT = {
     'auth',
     'read-models',
     'domain',
+    'http',
+    'text',
+    'event-loop',
     'runtime',
   ],
-  mcp: ['commands', 'queries', 'contract', 'contract/schemas', 'auth', 'domain', 'runtime'],
+  mcp: ['commands', 'queries', 'contract', 'contract/schemas', 'auth', 'domain', 'http', 'event-loop', 'runtime'],
   // Shows operators how a process and its store are doing.
   monitoring: [
-    ...['api', 'audit', 'auth', 'read-models', 'leases', 'document-store', 'domain', 'runtime'],
+    ...['api', 'audit', 'auth', 'read-models', 'leases', 'document-store', 'domain', 'http', 'event-loop', 'runtime'],
     'transfer/last-backup.ts',
     'webhooks/webhooks.ts',
     'mail/mail.ts',
@@ -127,31 +188,33 @@ export const MAY_IMPORT = {
   // The pages for people: what they share, who is signed in, how open pages are told of changes, a folder for each part, and
   // `console/` puts them together.
   'console/parts': [
-    ...['commands', 'queries', 'auth', 'html', 'mail', 'projections', 'domain', 'runtime'],
+    ...['commands', 'queries', 'auth', 'html', 'mail', 'projections', 'domain', 'event-loop'],
     ...['webhooks/webhooks.ts', 'authorization-server/authorization-server.ts'],
   ],
   // Sessions and sent forms are records; people sign in as at a client of the authorization server.
   'console/sessions': [
-    ...['console/parts', 'auth', 'html', 'domain', 'document-store', 'personal-data', 'secrets', 'runtime'],
+    ...[
+      'console/parts',
+      'auth',
+      'html',
+      'domain',
+      'document-store',
+      'personal-data',
+      'secrets',
+      'event-loop',
+      'runtime',
+    ],
     ...['attempt-counts.ts', 'console-client.ts', 'paths.ts'].map((file) => `authorization-server/${file}`),
   ],
   // Pages that need no session: forgotten passwords, addresses to confirm, invitations.
   'console/links': [
-    ...['console/parts', 'auth', 'html', 'domain', 'runtime'],
+    ...['console/parts', 'auth', 'html', 'domain', 'http', 'text'],
     'authorization-server/authorization-server.ts',
   ],
   // The live feed follows the log until the read models show it.
-  'console/live': [
-    'console/sessions',
-    'html',
-    'domain',
-    'runtime',
-    'event-store',
-    'read-models',
-    'webhooks/webhooks.ts',
-  ],
-  'console/spaces': ['console/parts', 'queries', 'html', 'projections', 'domain', 'runtime'],
-  'console/people': ['console/parts', 'auth', 'html', 'domain', 'runtime'],
+  'console/live': ['console/sessions', 'html', 'domain', 'http', 'event-store', 'read-models', 'webhooks/webhooks.ts'],
+  'console/spaces': ['console/parts', 'queries', 'html', 'projections', 'domain', 'http', 'runtime'],
+  'console/people': ['console/parts', 'auth', 'html', 'domain', 'text'],
   'console/webhooks': ['console/parts', 'contract', 'queries', 'html', 'projections', 'domain', 'webhooks/webhooks.ts'],
   'console/connections': ['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'runtime'],
   'console/your-account': ['console/parts', 'console/spaces', 'contract', 'auth', 'html', 'mail', 'domain'],
@@ -159,9 +222,9 @@ export const MAY_IMPORT = {
   'console/requests': ['console/parts', 'queries', 'contract', 'html', 'projections', 'domain', 'runtime'],
   'console/bookings': [
     ...['console/parts', 'console/find', 'console/requests', 'queries', 'contract', 'html', 'projections', 'domain'],
-    'runtime',
+    'text',
   ],
-  'console/calendar': ['console/parts', 'console/requests', 'queries', 'html', 'projections', 'domain', 'runtime'],
+  'console/calendar': ['console/parts', 'console/requests', 'queries', 'html', 'projections', 'domain', 'event-loop'],
   console: [
     ...['console/parts', 'console/sessions', 'console/live', 'console/find', 'console/requests'],
     ...['console/spaces', 'console/people', 'console/webhooks', 'console/connections', 'console/your-account'],
@@ -177,12 +240,18 @@ export const MAY_IMPORT = {
       'read-models',
       'secrets',
     ],
-    ...['runtime', 'authorization-server/authorization-server.ts', 'authorization-server/attempt-counts.ts'],
+    ...[
+      'http',
+      'event-loop',
+      'runtime',
+      'authorization-server/authorization-server.ts',
+      'authorization-server/attempt-counts.ts',
+    ],
   ],
   // Makes everything as an operator would; remembers in a record what it has made.
   demo: ['commands', 'auth', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
 
-  'config.ts': ['domain', 'secrets', 'runtime'],
+  'config.ts': ['domain', 'secrets', 'http', 'runtime'],
   // Chooses the adapters.
   'engines.ts': [
     ...['config.ts', 'store-identity', 'domain', 'event-store', 'document-store', 'leases', 'sqlite', 'runtime'],
@@ -194,11 +263,11 @@ export const MAY_IMPORT = {
   // The parts are put together in these: everything that runs on its own, then what serves requests and starts the roles.
   'core.ts': 'anything above',
   'app.ts': 'anything above',
-  'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'domain', 'runtime'],
+  'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'domain', 'http', 'text', 'event-loop', 'runtime'],
   'main.js': ['serve.ts'],
   cli: [
     ...['core.ts', 'engines.ts', 'config.ts', 'release.ts', 'transfer', 'store-identity', 'commands', 'secrets'],
-    ...['contract', 'contract/schemas', 'auth', 'audit', 'projections', 'domain', 'runtime'],
+    ...['contract', 'contract/schemas', 'auth', 'audit', 'projections', 'domain', 'text', 'runtime'],
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',
     'mail/mail.ts',

@@ -6,8 +6,8 @@ import { OPERATOR } from './domain/account.ts';
 import { isSafeForSmtp, type NamedAddress } from './domain/email-address.ts';
 import type { Cents } from './domain/ids.ts';
 import { parseAmount } from './domain/pricing.ts';
+import { isLoopbackHost } from './http/loopback.ts';
 import { ConfigError } from './runtime/config-error.ts';
-import { isLoopbackHost } from './runtime/loopback.ts';
 import { FOLDER_OWNER_ONLY, writePrivate } from './runtime/private-file.ts';
 import type { SecretKey } from './secrets/secret-key.ts';
 

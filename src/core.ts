@@ -31,6 +31,7 @@ import {
   type Stores,
 } from './engines.ts';
 import type { OperatedEventStore } from './event-store/event-store.ts';
+import { isLoopbackHost } from './http/loopback.ts';
 import { type Heartbeats, startHeartbeats } from './leases/heartbeats.ts';
 import { composeLinks } from './mail/compose/links.ts';
 import { type ContactConfirmation, createContactConfirmation } from './mail/contact-confirmation.ts';
@@ -54,7 +55,6 @@ import { generationName } from './read-models/generations.ts';
 import type { NodeStatus } from './read-models/node-status.ts';
 import { RELEASE } from './release.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
-import { isLoopbackHost } from './runtime/loopback.ts';
 import { type ClockWatch, createClockWatch } from './scheduler/clock-watch.ts';
 import { withFormerKeys } from './store-identity/former-keys.ts';
 import type { StoreIdentity } from './store-identity/store-identity.ts';

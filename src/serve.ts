@@ -2,13 +2,13 @@ import { flushCompileCache } from 'node:module';
 import { type Service, startService } from './app.ts';
 import { readConfig } from './config.ts';
 import { localDate } from './domain/calendar.ts';
+import { collectAtRest } from './event-loop/rest.ts';
+import { UnusableAddress } from './http/unusable-address.ts';
 import { createLogger } from './logger.ts';
 import { ConfigError } from './runtime/config-error.ts';
-import { collectAtRest } from './runtime/rest.ts';
 import { Unavailable } from './runtime/unavailable.ts';
-import { UnusableAddress } from './runtime/unusable-address.ts';
 import { UnusableStore } from './runtime/unusable-store.ts';
-import { firstAccount } from './runtime/venue-command.ts';
+import { firstAccount } from './text/venue-command.ts';
 
 /** How long the whole stop may take. docs/operations/monitoring.md promises 10 s. */
 const STOP_WITHIN_MS = 9_000;

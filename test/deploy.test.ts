@@ -6,7 +6,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { runVenue } from '../src/cli/venue.ts';
 import { readConfig } from '../src/config.ts';
 import { createPrometheus } from '../src/monitoring/prometheus.ts';
-import { firstAccount } from '../src/runtime/venue-command.ts';
+import { firstAccount } from '../src/text/venue-command.ts';
 import { lacks } from './lacks.ts';
 import { inVenv } from './python.ts';
 import { envFor, foundAt, programs } from './tool.ts';

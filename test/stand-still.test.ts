@@ -15,7 +15,7 @@ import { startProxyTo } from './proxy.ts';
 const ANSWERED_WITHIN_MS = 10_000;
 const SLACK_MS = 3_000;
 
-/** `ANSWERED_WITHIN_MS` of src/runtime/request-deadline.ts. */
+/** `ANSWERED_WITHIN_MS` of src/http/request-deadline.ts. */
 const DEADLINE_MS = 9_500;
 /** Blocks the event loop as a busy machine does: all timers that are due meanwhile fire in one turn. */
 const blockThread = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

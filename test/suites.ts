@@ -19,7 +19,8 @@ const UNIT = [
   'test/contract/webhook-payload.test.ts',
   'test/{docs,suites,tools-report}.test.ts',
   'test/mail/{foreign-name,hourly-limit,kinds,layout,outcome,recipients,refusals,reminders}.test.ts',
-  'test/runtime/{serial-queue,turns}.test.ts',
+  'test/event-loop/serial-queue.test.ts',
+  'test/http/turns.test.ts',
   'test/webhooks/{breaker,due-deliveries,permits,schedule,signature}.test.ts',
 ];
 

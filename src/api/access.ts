@@ -4,7 +4,7 @@ import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
 import { actorOf, type Caller } from '../auth/caller.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { scopesGranting } from '../domain/permissions.ts';
-import { traceOf } from '../runtime/trace.ts';
+import { traceOf } from '../http/trace.ts';
 import { sendError, sendRefusal } from './errors.ts';
 
 declare module 'fastify' {

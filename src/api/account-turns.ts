@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { accountKey } from '../domain/account.ts';
 import { isObject } from '../domain/is-object.ts';
-import { createTurns } from '../runtime/turns.ts';
+import { createTurns } from '../http/turns.ts';
 
 /** Concurrent lists per account. Further ones wait, so that one account cannot slow down the others. */
 const LISTS_AT_ONCE = 2;

@@ -3,9 +3,9 @@ import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } f
 import type { Authenticate } from '../auth/authenticate.ts';
 import type { Commands } from '../commands/commands.ts';
 import { PREFIX, type Settings } from '../description/settings.ts';
+import { registerCompression } from '../http/compression.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { registerCompression } from '../runtime/compression.ts';
 import { createAccessHooks, createAuthentication } from './access.ts';
 import { createTurnHooks } from './account-turns.ts';
 import { bookingRoutes } from './bookings.ts';

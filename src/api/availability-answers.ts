@@ -1,9 +1,9 @@
 import { toAvailabilityResponse } from '../contract/availability.ts';
 import { AvailabilityResponse } from '../contract/schemas/availability.ts';
 import { lengthOf } from '../domain/booking-moments.ts';
+import { createLruCache } from '../event-loop/lru-cache.ts';
+import { digest } from '../http/entity-tag.ts';
 import type { Availability } from '../queries/availability.ts';
-import { digest } from '../runtime/entity-tag.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
 import { digestOf } from './entity-tags.ts';
 import { serializerOf } from './serializer.ts';
 

@@ -1,9 +1,9 @@
 import { toBookingDto } from '../contract/booking.ts';
 import { BookingDto } from '../contract/schemas/booking.ts';
+import { inPages } from '../event-loop/in-pages.ts';
 import { unhurried } from '../queries/booking-pages.ts';
 import type { BookingRows } from '../queries/bookings.ts';
 import type { Queries } from '../queries/queries.ts';
-import { inPages } from '../runtime/in-pages.ts';
 import { serializerOf } from './serializer.ts';
 
 /** In characters. A booking has about 400, and its message up to 500 more. */

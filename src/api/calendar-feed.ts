@@ -6,11 +6,11 @@ import { busyBooking, namedBooking, uidOf } from '../contract/calendar-event.ts'
 import { CALENDAR_END, type CalendarEvent, calendarBegin, eventText } from '../contract/icalendar.ts';
 import { accountKey } from '../domain/account.ts';
 import { calendarIdOn } from '../domain/closure.ts';
+import { registerCompression } from '../http/compression.ts';
+import { CHUNK, sendChunks } from '../http/send-chunks.ts';
+import { createTurns } from '../http/turns.ts';
 import type { Feed, FeedEntry } from '../queries/calendar-feeds.ts';
 import type { Queries } from '../queries/queries.ts';
-import { registerCompression } from '../runtime/compression.ts';
-import { CHUNK, sendChunks } from '../runtime/send-chunks.ts';
-import { createTurns } from '../runtime/turns.ts';
 import { sendTagged } from './entity-tags.ts';
 import { sendError } from './errors.ts';
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifySchema } from 'fastify';
 import type { DescribedRoute, DescribedSchema } from '../description/openapi.ts';
 import type { OperationId } from '../description/operations.ts';
 import type { Settings } from '../description/settings.ts';
-import { routesOnDemand } from '../runtime/routes-on-demand.ts';
+import { routesOnDemand } from '../http/routes-on-demand.ts';
 import { sendPreflight } from './cross-origin.ts';
 import { handleError } from './errors.ts';
 

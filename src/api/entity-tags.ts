@@ -3,7 +3,7 @@ import { type TObject, type TSchema, Type } from 'typebox';
 import { errors } from '../contract/schemas/errors.ts';
 import type { OperationId } from '../description/operations.ts';
 import type { PermissionName } from '../domain/permissions.ts';
-import { clientHas, digest } from '../runtime/entity-tag.ts';
+import { clientHas, digest } from '../http/entity-tag.ts';
 
 /** Makes the entity tag of an answer from the version of its inputs (docs/decisions/rest-api.md). */
 export type EntityTag = (request: FastifyRequest, version: string) => string;

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { defined } from '../domain/defined.ts';
+import { within } from '../event-loop/within.ts';
 import type { Problem, ReadModelsStatus } from '../read-models/status.ts';
-import { timeLeft } from '../runtime/estimate.ts';
-import { within } from '../runtime/within.ts';
+import { timeLeft } from '../text/estimate.ts';
 
 /** How many events the read models may lag behind the log before the service is not ready. */
 export const MAX_LAG = 1_000;

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { clientHas } from '../runtime/entity-tag.ts';
-import { CHUNK, sendChunks } from '../runtime/send-chunks.ts';
+import { clientHas } from '../http/entity-tag.ts';
+import { CHUNK, sendChunks } from '../http/send-chunks.ts';
 import { sendNotModified, tagged } from './entity-tags.ts';
 
 /** Answers with a list as a JSON array, streamed, or with 304 if the client has the one with this entity tag (docs/decisions/rest-api.md). */

@@ -1,5 +1,5 @@
+import { loadOnce } from '../event-loop/load-once.ts';
 import type { StoredEvent } from '../event-store/event-store.ts';
-import { loadOnce } from '../runtime/load-once.ts';
 import { countSealed, type EventProofs, proveEvents } from './event-proofs.ts';
 import { forksIn, obtainSealKey, publishedKey } from './seal-key.ts';
 import { openSealRecords, type SealRecord } from './seal-records.ts';

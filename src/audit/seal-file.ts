@@ -1,4 +1,4 @@
-import { textLines } from '../runtime/text-lines.ts';
+import { textLines } from '../text/text-lines.ts';
 import { HASH_BYTES, type Hash } from './merkle-tree.ts';
 import { fromBase64 } from './signed-note.ts';
 

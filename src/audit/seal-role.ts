@@ -1,6 +1,6 @@
 import type { BaseLogger } from 'pino';
+import { inRounds } from '../event-loop/rounds.ts';
 import { LOG_START, type Position } from '../event-store/event-store.ts';
-import { inRounds } from '../runtime/rounds.ts';
 import { obtainSealKey } from './seal-key.ts';
 import { openSealRecords } from './seal-records.ts';
 import { openSealing, type Sealing, type SealingDeps } from './sealing.ts';

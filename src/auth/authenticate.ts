@@ -1,5 +1,5 @@
 import type { Credentials } from '../credentials/credentials.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
+import { createLruCache } from '../event-loop/lru-cache.ts';
 import { apiKeyFormat } from '../secrets/credential-format.ts';
 import type { Caller } from './caller.ts';
 

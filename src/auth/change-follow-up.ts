@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { inRounds } from '../runtime/rounds.ts';
+import { inRounds } from '../event-loop/rounds.ts';
 
 /** Users, grants and clients: their records may hold changes that are not in the log yet. */
 export type Changing = readonly { finishChanges(): Promise<void> }[];

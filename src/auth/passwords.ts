@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { createFairQueue } from '../runtime/fair-queue.ts';
+import { createFairQueue } from '../event-loop/fair-queue.ts';
 import { blockOf } from './networks.ts';
 
 /** The OWASP Password Storage recommendation: argon2id with 19 MiB, two passes, one lane. */

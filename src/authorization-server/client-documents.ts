@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import Provider from 'oidc-provider';
 import { isObject } from '../domain/is-object.ts';
+import { loadOnce } from '../event-loop/load-once.ts';
 import type { GuardOptions } from '../outbound/address-guard.ts';
-import { loadOnce } from '../runtime/load-once.ts';
 import type { AttemptCounts } from './attempt-counts.ts';
 import type { DocumentCopies } from './document-copies.ts';
 import type { Fetched } from './fetch-document.ts';

@@ -3,8 +3,8 @@ import type { Collection, DocumentStore, Stored } from '../document-store/docume
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { createLruCache } from '../event-loop/lru-cache.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
 
 type Copy = {
   /** Absent if another process fetched the document, until the next fetch. */

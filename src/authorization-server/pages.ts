@@ -6,7 +6,7 @@ import { EMAIL, MAX_TYPED_PASSWORD } from '../domain/limits.ts';
 import type { Role } from '../domain/roles.ts';
 import { escapeText, flag, type Html, html, named, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
-import { firstAccount } from '../runtime/venue-command.ts';
+import { firstAccount } from '../text/venue-command.ts';
 import { isRedirectScheme } from './redirect-uri.ts';
 
 /** The verified and unverified details of an app that asks for access. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Sender } from '../auth/caller.ts';
 import type { ChangeContext } from '../auth/unlogged-changes.ts';
-import { traceOf } from '../runtime/trace.ts';
+import { traceOf } from '../http/trace.ts';
 
 /** What the events of a request carry of it: its id and its trace. */
 type RequestContext = Pick<ChangeContext, 'correlationId' | 'causationId'>;

@@ -5,7 +5,7 @@ import { AUDITED_TYPES, type NamedChange, TOPICS, type Topic } from '../domain/a
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { EventType } from '../domain/events.ts';
-import { csvHeader, csvLine } from '../runtime/csv.ts';
+import { csvHeader, csvLine } from '../text/csv.ts';
 import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
 import { changesText, wantsCsv } from './history.ts';

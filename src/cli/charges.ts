@@ -6,7 +6,7 @@ import { isMonth } from '../domain/calendar.ts';
 import { CHARGE_BASES, type ChargeBasis, type ChargeTotals, totalsOf } from '../domain/charges.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { formatAmount } from '../domain/pricing.ts';
-import { csvHeader, csvLine } from '../runtime/csv.ts';
+import { csvHeader, csvLine } from '../text/csv.ts';
 import { wholeNumber } from './arguments.ts';
 import { type Invoked, isJson, operate, tell, writerOf } from './operation.ts';
 import { toText } from './print.ts';

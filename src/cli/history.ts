@@ -6,7 +6,7 @@ import type { Until } from '../domain/as-of.ts';
 import { refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
-import { csvHeader, csvLine } from '../runtime/csv.ts';
+import { csvHeader, csvLine } from '../text/csv.ts';
 import { date, moment, wholeNumber } from './arguments.ts';
 import { type Answer, type Invoked, isJson, operate } from './operation.ts';
 import { subcommand, wrongUsage } from './subcommand.ts';

@@ -1,4 +1,4 @@
-import { createEstimate, timeLeft } from '../runtime/estimate.ts';
+import { createEstimate, timeLeft } from '../text/estimate.ts';
 import { type Invoked, tell } from './operation.ts';
 
 type Progress = { readonly done: number; readonly total?: number };

@@ -1,7 +1,7 @@
 import { type Command, CommanderError, type CommandUnknownOpts, type OptionValues } from '@commander-js/extra-typings';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
-import { venueCommand } from '../runtime/venue-command.ts';
+import { venueCommand } from '../text/venue-command.ts';
 import { wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 

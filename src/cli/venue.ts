@@ -4,7 +4,7 @@ import { textProblem } from '../domain/unicode.ts';
 import { RELEASE } from '../release.ts';
 import { ConfigError } from '../runtime/config-error.ts';
 import { StoreInUse } from '../runtime/unusable-store.ts';
-import { venueCommand } from '../runtime/venue-command.ts';
+import { venueCommand } from '../text/venue-command.ts';
 import { UnusableCopy } from '../transfer/unusable-copy.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import { auditCommand } from './audit.ts';

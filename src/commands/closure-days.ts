@@ -10,10 +10,10 @@ import { type BookingId, type ClosureId, type CommunityId, closureId, type Space
 import type { Space } from '../domain/space.ts';
 import type { SpaceDay } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
+import { inPages } from '../event-loop/in-pages.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
-import { inPages } from '../runtime/in-pages.ts';
 import { spaceDay } from './aggregates.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
 

@@ -5,6 +5,7 @@ import { isCountedEvent } from '../domain/counted-events.ts';
 import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
 import { type DomainEvent, type EventMetadata, type EventTrace, type Recorded, SCHEMA } from '../domain/events.ts';
 import { type Subject, subjectOfUser } from '../domain/personal-text.ts';
+import { SerialQueue } from '../event-loop/serial-queue.ts';
 import {
   type EventStore,
   type ExpectedRevision,
@@ -15,7 +16,6 @@ import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { DailyUses } from '../quotas/daily-use.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
-import { SerialQueue } from '../runtime/serial-queue.ts';
 import { type Aggregate, createStreamStates } from './stream-states.ts';
 
 /** The actor and the request of a command. */

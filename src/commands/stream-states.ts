@@ -1,7 +1,7 @@
 import type { DomainEvent } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
+import { createLruCache } from '../event-loop/lru-cache.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
 
 /** How the events of one kind of stream fold into the state that its decider needs. */
 export type Aggregate<S, E extends DomainEvent> = {

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CHUNK, sendChunks } from '../runtime/send-chunks.ts';
+import { CHUNK, sendChunks } from '../http/send-chunks.ts';
 import type { Download } from './parts/answer.ts';
 
 /** Sends a CSV file while it is read. If reading it fails in the middle, the connection is broken off, so that the browser reports it. */

@@ -1,5 +1,5 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
+import { createLruCache } from '../event-loop/lru-cache.ts';
 import {
   ENDED,
   type EndingType,

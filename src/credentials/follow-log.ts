@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
+import { inRounds } from '../event-loop/rounds.ts';
 import { type EventStore, logEnd } from '../event-store/event-store.ts';
-import { inRounds } from '../runtime/rounds.ts';
 import { addMissingRecords, RECORDED_TYPES, type RecordsDeps } from './records.ts';
 
 /** How often to look whether this process keeps the read models up to date, and the pause after a failure. */

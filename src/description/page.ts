@@ -1,9 +1,9 @@
 import { Marked } from 'marked';
 import { isObject } from '../domain/is-object.ts';
+import { yieldEvery } from '../event-loop/slices.ts';
 import { assetUrl } from '../html/assets.ts';
 import { type Html, html, type Interpolated, raw } from '../html/html.ts';
 import { htmlDocument, mark } from '../html/layout.ts';
-import { yieldEvery } from '../runtime/slices.ts';
 import type { JsonSchema } from './components.ts';
 import type { NamedExamples, Operation, Response } from './document.ts';
 import { readExamples } from './examples.ts';

@@ -1,8 +1,8 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
+import { loadOnce } from '../event-loop/load-once.ts';
 import { sendPage } from '../html/layout.ts';
-import { registerCompression } from '../runtime/compression.ts';
-import { clientHas, digest } from '../runtime/entity-tag.ts';
-import { loadOnce } from '../runtime/load-once.ts';
+import { registerCompression } from '../http/compression.ts';
+import { clientHas, digest } from '../http/entity-tag.ts';
 import { type DescribedRoute, describeApi } from './openapi.ts';
 import { asOpenApi30 } from './openapi-3.0.ts';
 import type { Settings } from './settings.ts';

@@ -1,5 +1,5 @@
 import pRetry from 'p-retry';
-import { SerialQueue } from '../runtime/serial-queue.ts';
+import { SerialQueue } from '../event-loop/serial-queue.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { Change, Documents, Stored, Updated } from './document-store.ts';
 

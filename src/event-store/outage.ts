@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
+import { within } from '../event-loop/within.ts';
 import { LogUnavailable } from '../runtime/unavailable.ts';
-import { within } from '../runtime/within.ts';
 
 /** Whether the log answers, as far as this process knows (docs/decisions/event-log.md). */
 export type Outage = {

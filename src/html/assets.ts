@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { registerCompression } from '../runtime/compression.ts';
-import { routesOnDemand } from '../runtime/routes-on-demand.ts';
+import { registerCompression } from '../http/compression.ts';
+import { routesOnDemand } from '../http/routes-on-demand.ts';
 
 const FOLDER = new URL('./assets/', import.meta.url);
 const YEAR_MS = 365 * 24 * 3_600_000;

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Collection, DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
+import { inRounds } from '../event-loop/rounds.ts';
+import { startTimer } from '../event-loop/timer.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
-import { inRounds } from '../runtime/rounds.ts';
-import { startTimer } from '../runtime/timer.ts';
 
 /**
  * The heartbeat of a process: a document whose version grows with every beat. A process judges another by how long its document has

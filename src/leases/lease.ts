@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+import { SerialQueue } from '../event-loop/serial-queue.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { SerialQueue } from '../runtime/serial-queue.ts';
 import type { Heartbeats } from './heartbeats.ts';
 import {
   evolve,

@@ -1,7 +1,7 @@
 import type { BaseLogger } from 'pino';
 import type { DocumentStore } from '../document-store/document-store.ts';
+import { untilNext } from '../event-loop/rounds.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { untilNext } from '../runtime/rounds.ts';
 import type { Heartbeats } from './heartbeats.ts';
 import { type Leases, openLeases } from './lease.ts';
 

@@ -1,13 +1,13 @@
 import type { BaseLogger } from 'pino';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Recorded } from '../domain/events.ts';
+import { gatherCalls } from '../event-loop/gathered-calls.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { FailedEvents } from '../outbox/failed-events.ts';
 import { type FanOut, followKinds } from '../outbox/follow-kinds.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
-import { gatherCalls } from '../runtime/gathered-calls.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { isUrgent } from './kinds.ts';
 import type { MailQueue } from './mail-queue.ts';

@@ -3,7 +3,7 @@ import { momentInUtc } from '../html/formats.ts';
 import { type Html, html, named } from '../html/html.ts';
 import { icon, page, pageHeaders } from '../html/layout.ts';
 import { sendNotFoundPage } from '../html/not-found.ts';
-import { isLocalRequest } from '../runtime/local-request.ts';
+import { isLocalRequest } from '../http/local-request.ts';
 import { INBOX_SIZE, type KeptMail, type MailInbox } from './inbox.ts';
 
 const PATH = '/mail';

@@ -2,8 +2,8 @@ import type { Collection, Find, OperatedDocumentStore, Query, Stored } from '../
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { SerialQueue } from '../event-loop/serial-queue.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { SerialQueue } from '../runtime/serial-queue.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';

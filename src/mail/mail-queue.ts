@@ -3,9 +3,9 @@ import { declareQuery } from '../document-store/queries.ts';
 import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { inPages } from '../event-loop/in-pages.ts';
 import { dueCorrected } from '../outbox/due.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { inPages } from '../runtime/in-pages.ts';
 import { DIGEST_SPREAD_MS, planMails, type RecentMails, recentMailsCollection } from './hourly-limit.ts';
 import { isLimited } from './kinds.ts';
 import {

@@ -14,7 +14,7 @@ import { defined } from '../domain/defined.ts';
 import type { BookingCancelled, EventType, Recorded } from '../domain/events.ts';
 import type { BookingId, SpaceId } from '../domain/ids.ts';
 import { roleOf } from '../domain/roles.ts';
-import { gatherCalls } from '../runtime/gathered-calls.ts';
+import { gatherCalls } from '../event-loop/gathered-calls.ts';
 import type { Recipients } from './fan-out.ts';
 import { type AlwaysKind, type ChosenKind, mayGet } from './kinds.ts';
 import type { NewMail } from './new-mail.ts';

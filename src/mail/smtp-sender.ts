@@ -1,6 +1,6 @@
 import { createTransport } from 'nodemailer';
 import { isAddress, isSafeForSmtp, type NamedAddress } from '../domain/email-address.ts';
-import { isLoopbackHost } from '../runtime/loopback.ts';
+import { isLoopbackHost } from '../http/loopback.ts';
 import type { SendResult } from './outcome.ts';
 import type { MailSender, OutgoingMail } from './sender.ts';
 import { causeOf, type SmtpFailure } from './smtp-cause.ts';

@@ -6,10 +6,10 @@ import { bearerToken, looksLikeApiKey } from '../auth/authenticate.ts';
 import { challengeOf, type Resources, withSlash } from '../auth/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
 import { accountKey } from '../domain/account.ts';
-import { loadOnce } from '../runtime/load-once.ts';
-import { ANSWERED_WITHIN_MS } from '../runtime/request-deadline.ts';
-import { traceOf } from '../runtime/trace.ts';
-import { createTurns } from '../runtime/turns.ts';
+import { loadOnce } from '../event-loop/load-once.ts';
+import { ANSWERED_WITHIN_MS } from '../http/request-deadline.ts';
+import { traceOf } from '../http/trace.ts';
+import { createTurns } from '../http/turns.ts';
 import { isUnavailable, publicMessageOf, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
 import type { ToolDeps } from './tool.ts';
 

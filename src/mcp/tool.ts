@@ -6,9 +6,10 @@ import type { Commands } from '../commands/commands.ts';
 import type { ErrorCode } from '../contract/schemas/errors.ts';
 import { checkerOf, pathOf, ruleOf } from '../contract/schemas/validate.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
+import { within } from '../event-loop/within.ts';
+import type { Trace } from '../http/trace.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Trace } from '../runtime/trace.ts';
 import {
   isUnavailable,
   OutcomeUnknown,
@@ -16,7 +17,6 @@ import {
   Unavailable,
   type UnavailableError,
 } from '../runtime/unavailable.ts';
-import { within } from '../runtime/within.ts';
 import { inputCheck } from './input-check.ts';
 import { publishedInput, publishedSchema } from './published-schema.ts';
 import { visible } from './visible-text.ts';

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { sendNotFound } from '../api/errors.ts';
 import { type CheckReadiness, healthRoutes } from '../api/health.ts';
-import { onAddress } from '../runtime/unusable-address.ts';
+import { onAddress } from '../http/unusable-address.ts';
 import type { Prometheus, Reading } from './prometheus.ts';
 
 /** What the server shows of the service, once there is one. */

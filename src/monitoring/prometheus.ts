@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { REFUSAL_CODES } from '../domain/decision.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { STREAM_KINDS } from '../domain/streams.ts';
-import { within } from '../runtime/within.ts';
+import { within } from '../event-loop/within.ts';
 import type { Metrics } from './metrics.ts';
 import { RequestHistogram } from './request-histogram.ts';
 

@@ -1,8 +1,8 @@
 import type { CheckReadiness } from '../api/health.ts';
+import { within } from '../event-loop/within.ts';
 import { MAIL_CAUSES } from '../mail/mail.ts';
 import type { ReadModelsStatus } from '../read-models/status.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { within } from '../runtime/within.ts';
 import type { Reading } from './prometheus.ts';
 import type { StoreFacts } from './store-facts.ts';
 

@@ -4,7 +4,7 @@ import type { RefusedEarly } from '../api/errors.ts';
 import { bearerToken, looksLikeApiKey } from '../auth/authenticate.ts';
 import type { Sender } from '../auth/caller.ts';
 import { accountKey } from '../domain/account.ts';
-import { traceOf } from '../runtime/trace.ts';
+import { traceOf } from '../http/trace.ts';
 import type { Metrics } from './metrics.ts';
 
 /** A read that takes longer is logged. docs/operations/monitoring.md repeats it. */

@@ -2,6 +2,8 @@ import type { BaseLogger } from 'pino';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Recorded } from '../domain/events.ts';
 import { UnknownEvent, upcast } from '../domain/upcast.ts';
+import { createLruCache } from '../event-loop/lru-cache.ts';
+import { inRounds } from '../event-loop/rounds.ts';
 import {
   type Consumer,
   type EventStore,
@@ -12,8 +14,6 @@ import {
 } from '../event-store/event-store.ts';
 import { createHandling } from '../event-store/handling.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
-import { inRounds } from '../runtime/rounds.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { FailedEvents } from './failed-events.ts';
 import { advanceMarks, type OutboxRole, readMarks } from './marks.ts';

@@ -1,8 +1,8 @@
 import type { BaseLogger } from 'pino';
 import type { Stored } from '../document-store/document-store.ts';
 import { UnknownEvent } from '../domain/upcast.ts';
+import { inRounds } from '../event-loop/rounds.ts';
 import type { Consumer, EventStore, StoredEvent } from '../event-store/event-store.ts';
-import { inRounds } from '../runtime/rounds.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { FailedEvent, FailedEvents } from './failed-events.ts';
 import { readStream } from './read-stream.ts';

@@ -3,8 +3,8 @@ import { everyDocument } from '../document-store/queries.ts';
 import { type Subject, sealedTextsIn } from '../domain/personal-text.ts';
 import { textOwnerOf } from '../domain/text-owner.ts';
 import { isKnown, upcast } from '../domain/upcast.ts';
+import { inPages } from '../event-loop/in-pages.ts';
 import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
-import { inPages } from '../runtime/in-pages.ts';
 import type { PersonalData } from './personal-data.ts';
 
 type Json = { readonly [field: string]: unknown };

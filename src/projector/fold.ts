@@ -2,8 +2,8 @@ import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Documents, Projected } from '../document-store/document-store.ts';
 import type { EventType, Recorded } from '../domain/events.ts';
 import { type UntypedEvent, upcast } from '../domain/upcast.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
-import { yieldEvery } from '../runtime/slices.ts';
+import { createLruCache } from '../event-loop/lru-cache.ts';
+import { yieldEvery } from '../event-loop/slices.ts';
 import { isSkipped } from './skipped-events.ts';
 
 /** Documents cached per target, so that one touched by many events is read only once. */

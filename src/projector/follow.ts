@@ -9,12 +9,12 @@ import type {
   Projected,
 } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
+import { inPages } from '../event-loop/in-pages.ts';
+import { SerialQueue } from '../event-loop/serial-queue.ts';
 import type { EventStore, Position, StoredEvent } from '../event-store/event-store.ts';
 import { TRUST_MS } from '../read-models/current-generation.ts';
 import { collectionOf, type GenerationId, START } from '../read-models/generations.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
-import { inPages } from '../runtime/in-pages.ts';
-import { SerialQueue } from '../runtime/serial-queue.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { createTarget, fold, foldInto, ProjectionFailed, type Target, written } from './fold.ts';
 import { readSkippedEvents } from './skipped-events.ts';

@@ -2,6 +2,7 @@ import type { BaseLogger } from 'pino';
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { roomProblem } from '../document-store/room.ts';
+import { untilNext } from '../event-loop/rounds.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import type { RunningRole } from '../leases/role.ts';
@@ -17,7 +18,6 @@ import {
 import { openReadModelLeases, rebuildLease } from '../read-models/leases.ts';
 import type { NodeStatus } from '../read-models/node-status.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
-import { untilNext } from '../runtime/rounds.ts';
 import { createCleanup } from './cleanup.ts';
 import { Fenced, type GenerationDeps, type OpenGeneration, openGeneration } from './follow.ts';
 

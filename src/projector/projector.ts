@@ -1,10 +1,10 @@
+import { inRounds } from '../event-loop/rounds.ts';
 import type { OperatedEventStore } from '../event-store/event-store.ts';
 import { askLog } from '../event-store/outage.ts';
 import { createRole } from '../leases/role.ts';
 import { projectorLease, READ_MODEL_LEASES } from '../read-models/leases.ts';
 import type { NodeStatus } from '../read-models/node-status.ts';
 import { openReadModels } from '../read-models/read-models.ts';
-import { inRounds } from '../runtime/rounds.ts';
 import { type GenerationsDeps, keepGenerations } from './keep-generations.ts';
 
 export type ProjectorDeps = GenerationsDeps & {

@@ -7,8 +7,8 @@ import { defined } from '../domain/defined.ts';
 import type { CancelledBy } from '../domain/events.ts';
 import { brandId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
+import { inPages } from '../event-loop/in-pages.ts';
 import type { Page } from '../read-models/reader.ts';
-import { inPages } from '../runtime/in-pages.ts';
 import {
   type BookingList,
   createBookingPages,

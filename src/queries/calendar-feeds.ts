@@ -22,8 +22,8 @@ import {
   type Timestamp,
 } from '../domain/ids.ts';
 import { picked } from '../domain/picked.ts';
-import { inPages } from '../runtime/in-pages.ts';
-import { yieldEvery } from '../runtime/slices.ts';
+import { inPages } from '../event-loop/in-pages.ts';
+import { yieldEvery } from '../event-loop/slices.ts';
 import { ownedBy } from './booking-pages.ts';
 import { reachingInto } from './closures.ts';
 import { documentsOf } from './documents.ts';

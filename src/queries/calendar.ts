@@ -10,7 +10,7 @@ import { bookedTime, closedTime, overlaps, widened } from '../domain/held-times.
 import { type CommunityId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
-import { yieldEvery } from '../runtime/slices.ts';
+import { yieldEvery } from '../event-loop/slices.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 

@@ -7,8 +7,8 @@ import { type ChargeTotals, totalsOf } from '../domain/charges.ts';
 import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId, communityId, type PlainDate, type Timestamp } from '../domain/ids.ts';
-import { inPages } from '../runtime/in-pages.ts';
-import { merged } from '../runtime/merged.ts';
+import { inPages } from '../event-loop/in-pages.ts';
+import { merged } from '../event-loop/merged.ts';
 import {
   type BookingPart,
   createBookingPages,

@@ -4,7 +4,7 @@ import { startOf } from '../domain/booking-moments.ts';
 import { LAST_ZONE, localDate } from '../domain/calendar.ts';
 import { isWithinHours, termsOn } from '../domain/day-terms.ts';
 import type { Space } from '../domain/space.ts';
-import { yieldEvery } from '../runtime/slices.ts';
+import { yieldEvery } from '../event-loop/slices.ts';
 import type { createBookingQueries } from './bookings.ts';
 
 /**

@@ -4,7 +4,7 @@ import { declareQuery } from '../document-store/queries.ts';
 import { MAX_RULE_CHANGE_MS } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
-import { yieldEvery } from '../runtime/slices.ts';
+import { yieldEvery } from '../event-loop/slices.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** How long reading holds the event loop at once, in milliseconds. */

@@ -16,7 +16,7 @@ import {
   communityId as toCommunityId,
   spaceId as toSpaceId,
 } from '../domain/ids.ts';
-import { inPages } from '../runtime/in-pages.ts';
+import { inPages } from '../event-loop/in-pages.ts';
 import { ownedBy } from './booking-pages.ts';
 import { documentsIn, documentsOf, isAny } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';

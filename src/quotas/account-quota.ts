@@ -4,8 +4,8 @@ import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
-import { SerialQueue } from '../runtime/serial-queue.ts';
+import { createLruCache } from '../event-loop/lru-cache.ts';
+import { SerialQueue } from '../event-loop/serial-queue.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 
 /** What one account has of a kind, such as its webhook registrations. */

@@ -2,9 +2,9 @@ import type { Collection, DocumentStore, DocumentStoreOperations } from '../docu
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
+import { createLruCache } from '../event-loop/lru-cache.ts';
+import { SerialQueue } from '../event-loop/serial-queue.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
-import { SerialQueue } from '../runtime/serial-queue.ts';
 
 /** What commands add to the log. Bytes are those of the data of events, in JSON. */
 export type Use = { readonly events: number; readonly bytes: number };

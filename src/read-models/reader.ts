@@ -1,7 +1,7 @@
 import type { Projection } from '../../projections/projection.ts';
 import type { Documents, Query, Unread } from '../document-store/document-store.ts';
+import { inPages } from '../event-loop/in-pages.ts';
 import { type EventStore, logEnd } from '../event-store/event-store.ts';
-import { inPages } from '../runtime/in-pages.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { type CurrentGeneration, TRUST_MS } from './current-generation.ts';
 import type { GenerationId } from './generations.ts';

@@ -1,7 +1,7 @@
 import type { AnyProjection } from '../../projections/projection.ts';
 import { defined } from '../domain/defined.ts';
 import { type EventStore, LOG_START } from '../event-store/event-store.ts';
-import { createEstimate, type Estimate } from '../runtime/estimate.ts';
+import { createEstimate, type Estimate } from '../text/estimate.ts';
 import type { CurrentGeneration } from './current-generation.ts';
 
 /** The state of the read models that this process reads. Another process may project them. */

@@ -4,8 +4,8 @@ import type { ClosureCommands } from '../commands/closures.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { SYSTEM } from '../domain/account.ts';
+import { inRounds } from '../event-loop/rounds.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
-import { inRounds } from '../runtime/rounds.ts';
 
 /** Interval between two looks, in milliseconds. */
 const PERIOD_MS = 5_000;

@@ -8,9 +8,9 @@ import { SYSTEM } from '../domain/account.ts';
 import { endOf, expiryOf, MAX_RULE_CHANGE_MS } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { inRounds } from '../event-loop/rounds.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { inRounds } from '../runtime/rounds.ts';
 
 export type Scheduler = {
   /**

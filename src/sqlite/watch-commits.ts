@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { atNext } from '../runtime/rounds.ts';
+import { atNext } from '../event-loop/rounds.ts';
 import { DataVersion } from './data-version.ts';
 
 /** How often to check for commits: while the WAL is written to, and otherwise. */

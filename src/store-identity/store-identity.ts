@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { Documents } from '../document-store/document-store.ts';
+import { inRounds } from '../event-loop/rounds.ts';
 import type { StoredEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { inRounds } from '../runtime/rounds.ts';
 import { ensureLogId } from './log-id.ts';
 import { standstillProblem } from './standstill.ts';
 import { type CheckDeps, checkStoresMatch } from './store-check.ts';

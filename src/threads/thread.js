@@ -4,7 +4,7 @@ import { workerData } from 'node:worker_threads';
 
 enableCompileCache();
 await import(workerData.module);
-const { collectAtRest } = await import('../runtime/rest.ts');
+const { collectAtRest } = await import('../event-loop/rest.ts');
 collectAtRest();
 // Node otherwise saves the cache only when a thread exits normally.
 setImmediate(flushCompileCache);

@@ -2,8 +2,8 @@ import type { Collection, DocumentStore } from '../document-store/document-store
 import { everyDocument } from '../document-store/queries.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { SerialQueue } from '../event-loop/serial-queue.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { SerialQueue } from '../runtime/serial-queue.ts';
 import { type Breaker, CLOSED } from './breaker.ts';
 
 type BreakerDocument = Breaker & { readonly expiresAt: Timestamp };

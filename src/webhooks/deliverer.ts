@@ -1,6 +1,6 @@
 import type { BaseLogger } from 'pino';
 import type { Stored } from '../document-store/document-store.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
+import { createLruCache } from '../event-loop/lru-cache.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import type { DeliveryDocument } from './delivery.ts';
 import { createDuePoll } from './due-poll.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
+import { untilNext } from '../event-loop/rounds.ts';
 import { isDueTrusted } from '../outbox/due.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { untilNext } from '../runtime/rounds.ts';
 import { mayTryAt } from './breaker.ts';
 import type { LoadedBreakers } from './breakers.ts';
 import { DUE_NOW } from './delivery.ts';

@@ -1,9 +1,9 @@
 import type { Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
+import { newParentId, traceparentOf } from '../http/trace.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
-import { newParentId, traceparentOf } from '../runtime/trace.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { afterAttempt, type Breaker, CLOSED, DISABLE_AFTER_PROBES, isLongDead, mayTry } from './breaker.ts';
 import type { LoadedBreakers } from './breakers.ts';

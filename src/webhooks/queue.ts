@@ -1,9 +1,9 @@
 import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { inPages } from '../event-loop/in-pages.ts';
 import { dueCorrected } from '../outbox/due.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { inPages } from '../runtime/in-pages.ts';
 import {
   type Attempt,
   afterAttempts,

@@ -8,10 +8,10 @@ import { type Account, type AccountKey, accountKey, partiesOf } from '../domain/
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
+import { gatherCalls } from '../event-loop/gathered-calls.ts';
+import { createLruCache } from '../event-loop/lru-cache.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { gatherCalls } from '../runtime/gathered-calls.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { unseal } from '../secrets/seal.ts';

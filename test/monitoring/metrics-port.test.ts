@@ -7,11 +7,11 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { createReadinessCheck } from '../../src/api/health.ts';
 import { startService } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
+import { UnusableAddress } from '../../src/http/unusable-address.ts';
 import { startMonitoringServer } from '../../src/monitoring/monitoring-server.ts';
 import { createPrometheus } from '../../src/monitoring/prometheus.ts';
 import { createReadings } from '../../src/monitoring/readings.ts';
 import { RELEASE } from '../../src/release.ts';
-import { UnusableAddress } from '../../src/runtime/unusable-address.ts';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
 

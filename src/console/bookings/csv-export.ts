@@ -3,7 +3,7 @@ import type { Account } from '../../domain/account.ts';
 import { formatAmount } from '../../domain/pricing.ts';
 import { clock, counted } from '../../html/formats.ts';
 import { type Html, html } from '../../html/html.ts';
-import { type Cell, csvHeader, csvLine } from '../../runtime/csv.ts';
+import { type Cell, csvHeader, csvLine } from '../../text/csv.ts';
 import type { Download } from '../parts/answer.ts';
 import { otherPartyOf } from '../parts/other-party.ts';
 import type { PageDeps } from '../parts/routes.ts';

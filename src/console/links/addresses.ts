@@ -2,7 +2,7 @@ import type { AddressConfirmation } from '../../auth/address-confirmation.ts';
 import { LINK_PATHS } from '../../auth/links.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { html, named } from '../../html/html.ts';
-import { traceOf } from '../../runtime/trace.ts';
+import { traceOf } from '../../http/trace.ts';
 import { type LinkRoutes, linkForm, sendCard, sendDone, sendEnded, TO_CONSOLE } from './link-page.ts';
 
 const CONFIRMED = `${LINK_PATHS.address}/done`;

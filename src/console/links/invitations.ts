@@ -5,7 +5,7 @@ import type { User, Users } from '../../auth/users.ts';
 import type { Account } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
-import { traceOf } from '../../runtime/trace.ts';
+import { traceOf } from '../../http/trace.ts';
 import { addressOf } from '../parts/links.ts';
 import { invitationText } from '../parts/role-texts.ts';
 import { type LinkRoutes, linkForm, newPasswordFields, sendCard, sendEnded, TO_CONSOLE } from './link-page.ts';

@@ -5,8 +5,8 @@ import { isRefusal } from '../../domain/decision.ts';
 import { isSafeForSmtp, normalisedEmail } from '../../domain/email-address.ts';
 import { tryAgainIn } from '../../html/formats.ts';
 import { html, named } from '../../html/html.ts';
-import { traceOf } from '../../runtime/trace.ts';
-import { venueCommand } from '../../runtime/venue-command.ts';
+import { traceOf } from '../../http/trace.ts';
+import { venueCommand } from '../../text/venue-command.ts';
 import {
   ASK_AGAIN,
   emailField,

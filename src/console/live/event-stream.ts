@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { accountKey } from '../../domain/account.ts';
 import { counted } from '../../html/formats.ts';
-import { copyHeaders } from '../../runtime/copy-headers.ts';
+import { copyHeaders } from '../../http/copy-headers.ts';
 import type { CurrentSession, Sessions } from '../sessions/sessions.ts';
 import { type Change, type LiveFeed, OWN_TOPIC } from './live.ts';
 

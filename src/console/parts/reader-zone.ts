@@ -1,5 +1,5 @@
 import { isTimeZone } from '../../domain/calendar.ts';
-import { createLruCache } from '../../runtime/lru-cache.ts';
+import { createLruCache } from '../../event-loop/lru-cache.ts';
 
 /** The cookie in which a script of every page stores the reader's time zone (`html/assets/zone.js`). */
 export const ZONE_COOKIE = 'console_zone';

@@ -8,7 +8,7 @@ import { folded, isCalled, wordsOf } from '../../domain/searched-text.ts';
 import { moment } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
-import { venueCommand } from '../../runtime/venue-command.ts';
+import { venueCommand } from '../../text/venue-command.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
 import { choices, confirm, field, hasProblems, onceField, postForm } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';

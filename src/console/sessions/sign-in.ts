@@ -6,8 +6,8 @@ import type { AttemptCounts } from '../../authorization-server/attempt-counts.ts
 import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../../authorization-server/console-client.ts';
 import { PATHS } from '../../authorization-server/paths.ts';
 import type { Account } from '../../domain/account.ts';
+import { loadOnce } from '../../event-loop/load-once.ts';
 import { problemPage, sendPage } from '../../html/layout.ts';
-import { loadOnce } from '../../runtime/load-once.ts';
 import type { SessionDeps } from './rejected-form.ts';
 
 /** The console as a client of the service's own authorization server: authorization code with PKCE. */

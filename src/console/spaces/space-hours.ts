@@ -20,8 +20,8 @@ import {
 import { counted, hours, momentIn, shortDate, shortened, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
+import { digest } from '../../http/entity-tag.ts';
 import type { SpaceNow } from '../../queries/space-changes.ts';
-import { digest } from '../../runtime/entity-tag.ts';
 import { isUnavailable } from '../../runtime/unavailable.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
 import { type Answer, done, notDone, nothingToDo, type PageContent } from '../parts/answer.ts';

@@ -1,5 +1,5 @@
 import type { Collection as MongoCollection, WithId } from 'mongodb';
-import { gatherCalls } from '../../runtime/gathered-calls.ts';
+import { gatherCalls } from '../../event-loop/gathered-calls.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, Group, Projected, Stored, Unread } from '../document-store.ts';
 import { createUpdate } from '../update.ts';

@@ -1,5 +1,5 @@
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
-import { gatherCalls } from '../../runtime/gathered-calls.ts';
+import { gatherCalls } from '../../event-loop/gathered-calls.ts';
 import { OutcomeUnknown } from '../../runtime/unavailable.ts';
 import { existingKeys } from './duplicate-keys.ts';
 import { type Entry, fieldsOf, updateTo } from './entry.ts';

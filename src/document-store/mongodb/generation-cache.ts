@@ -1,4 +1,4 @@
-import { createLruCache } from '../../runtime/lru-cache.ts';
+import { createLruCache } from '../../event-loop/lru-cache.ts';
 import type { Find, Stored } from '../document-store.ts';
 
 /** What the cached documents and results of a generation may take together, in characters of JSON. Parsed, they take about a fifth more. */

@@ -1,4 +1,4 @@
-import { createLruCache } from '../../runtime/lru-cache.ts';
+import { createLruCache } from '../../event-loop/lru-cache.ts';
 import type { Stored } from '../document-store.ts';
 
 /** Parsed documents cached per collection. */

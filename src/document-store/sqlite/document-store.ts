@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { beginLoopTurn } from '../../event-loop/loop-turn.ts';
+import { inRounds } from '../../event-loop/rounds.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { freeBytes } from '../../runtime/disk.ts';
-import { beginLoopTurn } from '../../runtime/loop-turn.ts';
 import { FOLDER_OWNER_ONLY } from '../../runtime/private-file.ts';
-import { inRounds } from '../../runtime/rounds.ts';
 import { emptyWal, type TakeWalStep } from '../../sqlite/database.ts';
 import {
   type Checkpoint,

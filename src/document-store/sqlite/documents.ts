@@ -1,6 +1,6 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isTurnUsedUp, nextSlice } from '../../runtime/slices.ts';
+import { isTurnUsedUp, nextSlice } from '../../event-loop/slices.ts';
 import { OutcomeUnknown } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, Group, Projected, Unread } from '../document-store.ts';
 import { type CompareAndSet, createUpdate } from '../update.ts';

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { loopTurn } from '../../runtime/loop-turn.ts';
+import { loopTurn } from '../../event-loop/loop-turn.ts';
 import { DataVersion } from '../../sqlite/data-version.ts';
 import { type Durability, makeDurable, openDatabase, type TakeWalStep, transaction } from '../../sqlite/database.ts';
 import type { FileName } from '../../sqlite/file-name.ts';

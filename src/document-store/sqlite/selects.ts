@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
-import { createLruCache } from '../../runtime/lru-cache.ts';
-import { isTurnUsedUp, nextSlice } from '../../runtime/slices.ts';
+import { createLruCache } from '../../event-loop/lru-cache.ts';
+import { isTurnUsedUp, nextSlice } from '../../event-loop/slices.ts';
 import type { Collection, Find, Stored } from '../document-store.ts';
 import {
   firstRanges,

@@ -12,7 +12,7 @@ import {
 } from '@eventstore/db-client';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
-import { within } from '../../runtime/within.ts';
+import { within } from '../../event-loop/within.ts';
 import type { CheckedEvent } from '../check-event.ts';
 import type { ExpectedRevision, Position } from '../event-store.ts';
 import type { Names } from './names.ts';

@@ -1,5 +1,5 @@
 import { type AllStreamResolvedEvent, eventTypeFilter } from '@eventstore/db-client';
-import { Wakeup } from '../../runtime/wakeup.ts';
+import { Wakeup } from '../../event-loop/wakeup.ts';
 import type { Batch, Position, StoredEvent } from '../event-store.ts';
 import type { Connection } from './connection.ts';
 import type { NodeClient } from './node-client.ts';

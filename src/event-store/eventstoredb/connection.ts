@@ -12,10 +12,10 @@ import {
 } from '@eventstore/db-client';
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
+import { Wakeup } from '../../event-loop/wakeup.ts';
+import { within } from '../../event-loop/within.ts';
 import { LogUnavailable } from '../../runtime/unavailable.ts';
 import { UnusableStore } from '../../runtime/unusable-store.ts';
-import { Wakeup } from '../../runtime/wakeup.ts';
-import { within } from '../../runtime/within.ts';
 import type { Outage } from '../outage.ts';
 import { AppendStream, type StoredAt } from './append-stream.ts';
 import { addressOf } from './gossip.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../../event-loop/within.ts';
 import { UnusableStore } from '../../runtime/unusable-store.ts';
-import { within } from '../../runtime/within.ts';
 import { addressOf, GossipRefused, type Member, readGossip, resolveSeed } from './gossip.ts';
 import { misconfiguration } from './misconfiguration.ts';
 import { unknownUser } from './rights.ts';

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
-import { nextSlice } from '../../runtime/slices.ts';
+import { nextSlice } from '../../event-loop/slices.ts';
 import { type TakeWalStep, transaction } from '../../sqlite/database.ts';
 import { checkStreamName } from '../check-event.ts';
 import {

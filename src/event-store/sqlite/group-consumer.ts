@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Wakeup } from '../../runtime/wakeup.ts';
+import type { Wakeup } from '../../event-loop/wakeup.ts';
 import type { Consume, HandleEvent, StoredEvent } from '../event-store.ts';
 import { createHandling } from '../handling.ts';
 import type { LogTail } from './log-tail.ts';

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { Wakeup } from '../../runtime/wakeup.ts';
+import { Wakeup } from '../../event-loop/wakeup.ts';
 import { watchCommits } from '../../sqlite/watch-commits.ts';
 import type { StoredEvent } from '../event-store.ts';
 import type { CommittedRow } from './log-writer.ts';

@@ -1,4 +1,4 @@
-import { traceparentOf } from '../../runtime/trace.ts';
+import { traceparentOf } from '../../http/trace.ts';
 import { type Attempt, type DeliveryDocument, traceOf } from '../delivery.ts';
 import { CONTENT_TYPE, USER_AGENT } from '../send/sender.ts';
 import { markOf, signatureHeaders } from '../send/signature.ts';

@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Collection, Documents, OperatedDocumentStore } from '../../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../../src/document-store/sqlite/document-store.ts';
-import { requestArrived } from '../../../src/runtime/loop-turn.ts';
+import { requestArrived } from '../../../src/event-loop/loop-turn.ts';
 import { eventually } from '../../eventually.ts';
 import { ask } from '../ask.ts';
 import { replace } from '../replace.ts';

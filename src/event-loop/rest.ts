@@ -12,7 +12,7 @@ const WORTH_BYTES = 16 * 2 ** 20;
 /**
  * Collects garbage when this thread becomes idle and returns the memory to the system. V8 itself does so only while a thread
  * allocates (docs/decisions/processes.md): without this, a process keeps more than 200 MiB after a burst of 100,000 bookings. The test is
- * test/runtime/rest.test.ts.
+ * test/event-loop/rest.test.ts.
  */
 export function collectAtRest({ lookEveryMs = CHECK_EVERY_MS } = {}): void {
   let before = performance.eventLoopUtilization();

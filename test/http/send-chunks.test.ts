@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { areStreamsWaiting, CHUNK, sendChunks } from '../../src/runtime/send-chunks.ts';
+import { areStreamsWaiting, CHUNK, sendChunks } from '../../src/http/send-chunks.ts';
 import { eventually } from '../eventually.ts';
 
 /** As many as are sent at once. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { closeUnread } from '../../src/runtime/unread-answers.ts';
+import { closeUnread } from '../../src/http/unread-answers.ts';
 import { eventually } from '../eventually.ts';
 
 let server: Server;

@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
-import { collectAtRest } from '../../src/runtime/rest.ts';
+import { collectAtRest } from '../../src/event-loop/rest.ts';
 
 // A thread with one burst of work and then none. Reports the size of its heap before, during and, on request, after.
 // `workerData`: how many objects the burst makes, and when (as `Date.now()`) the thread first checks whether it is idle.

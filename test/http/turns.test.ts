@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createTurns } from '../../src/runtime/turns.ts';
+import { createTurns } from '../../src/http/turns.ts';
 
 /** Responses of one caller that wait for their turns, and those that have started. */
 function ask(count: number) {

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { handleError } from '../../src/api/errors.ts';
-import { answerInTime } from '../../src/runtime/request-deadline.ts';
+import { answerInTime } from '../../src/http/request-deadline.ts';
 import { eventually } from '../eventually.ts';
 
 let app: FastifyInstance;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { csvHeader, csvLine } from '../../src/runtime/csv.ts';
+import { csvHeader, csvLine } from '../../src/text/csv.ts';
 
 test.each([
   ['plain cells, and an absent one', ['Loft', 7, undefined, 'x'], 'Loft,7,,x'],

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { inRounds, untilNext } from '../../src/runtime/rounds.ts';
+import { inRounds, untilNext } from '../../src/event-loop/rounds.ts';
 
 const turn = () => performance.nodeTiming.uvMetricsInfo.loopCount;
 
@@ -28,7 +28,7 @@ describe('periodic jobs', () => {
     });
     // A module of its own, because it remembers its last wake-up.
     vi.resetModules();
-    const rounds = await import('../../src/runtime/rounds.ts');
+    const rounds = await import('../../src/event-loop/rounds.ts');
     const stopping = new AbortController();
     let ran = 0;
     const running = rounds.inRounds(50, stopping.signal, async () => {

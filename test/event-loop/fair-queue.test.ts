@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createFairQueue } from '../../src/runtime/fair-queue.ts';
+import { createFairQueue } from '../../src/event-loop/fair-queue.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 
 afterEach(() => vi.restoreAllMocks());

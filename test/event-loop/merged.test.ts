@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { merged } from '../../src/runtime/merged.ts';
+import { merged } from '../../src/event-loop/merged.ts';
 
 type Item = { readonly at: number; readonly from: string };
 

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { beforeEach, expect, test } from 'vitest';
-import { SerialQueue } from '../../src/runtime/serial-queue.ts';
+import { SerialQueue } from '../../src/event-loop/serial-queue.ts';
 
 let queue: SerialQueue;
 const log: string[] = [];

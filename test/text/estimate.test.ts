@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createEstimate, timeLeft } from '../../src/runtime/estimate.ts';
+import { createEstimate, timeLeft } from '../../src/text/estimate.ts';
 
 test('estimates from recent progress', () => {
   let now = 0;

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import { loadOnce } from '../event-loop/load-once.ts';
 import { copyHeaders } from './copy-headers.ts';
-import { loadOnce } from './load-once.ts';
 
 /** Adds GET routes served by a separate server that is built on the first request, which saves startup time and memory. */
 export function routesOnDemand(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isTurnUsedUp, nextSlice } from '../../src/runtime/slices.ts';
+import { isTurnUsedUp, nextSlice } from '../../src/event-loop/slices.ts';
 
 test('of computations that begin at the same moment, each gets a turn of the event loop if it takes a while', async () => {
   let turn = 0;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gatherCalls } from '../../src/runtime/gathered-calls.ts';
+import { gatherCalls } from '../../src/event-loop/gathered-calls.ts';
 
 /** A store whose reads wait until they are released. */
 function slowStore() {

@@ -1,4 +1,4 @@
-import { Unavailable } from './unavailable.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 
 /** Work that waits for its turn. */
 type Waiting = { readonly begin: (isLate: boolean) => void; readonly until: number };

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { OutcomeUnknown, Unavailable } from './unavailable.ts';
+import { OutcomeUnknown, Unavailable } from '../runtime/unavailable.ts';
 
 /** How long a request may take until its answer begins. docs/guides/rest-api.md promises 10 s. */
 export const ANSWERED_WITHIN_MS = 9_500;
@@ -93,7 +93,7 @@ function answerLate(reply: FastifyReply, now: number, cause: () => unknown): boo
   if (request.answerBy > now || request.raw.complete === false) return false;
   const send = reply.send.bind(reply);
   // Fastify logs a line for each answer that a handler sends later, but an outage is one line in the log (docs/promises.md): without this,
-  // `a stalled write is answered with an unknown outcome` in test/runtime/request-deadline.test.ts fails.
+  // `a stalled write is answered with an unknown outcome` in test/http/request-deadline.test.ts fails.
   reply.send = (...payload) => (reply.raw.headersSent ? reply : send(...payload));
   // Close the connection, so that pipelined requests fail at once.
   reply.header('connection', 'close');
