@@ -29,12 +29,14 @@ const IN_PAGE = `
       .find((one) => one.matches(CONTROLS) && isShown(one) && named(one).startsWith(text));
 `;
 
+/** An expression: where a page is, and how it begins. */
+export const SHOWN = `location.href + '\\n' + document.body.innerText.slice(0, 1000)`;
+
 /** Waits until an expression in the page is true. While another page loads, it is not. */
 export async function waitUntil(tab: Tab, expression: string): Promise<void> {
   await eventually(async () => {
     if (!(await tab.evaluate<boolean>(`Boolean(${expression})`))) {
-      const seen = await tab.evaluate<string>(`location.href + '\\n' + document.body.innerText.slice(0, 1000)`);
-      throw new Error(`Not true: ${expression}, on ${seen}`);
+      throw new Error(`Not true: ${expression}, on ${await tab.evaluate<string>(SHOWN)}`);
     }
   });
 }

@@ -1,5 +1,5 @@
 import { eventually } from '../eventually.ts';
-import { click, fill, waitUntil } from './controls.ts';
+import { click, fill, SHOWN, waitUntil } from './controls.ts';
 import { KEYS, type Tab } from './tab.ts';
 
 export type User = { readonly email: string; readonly password: string };
@@ -28,7 +28,8 @@ export async function signOut(tab: Tab, url: string): Promise<void> {
   await eventually(async () => {
     await tab.open(`${url}/console`);
     // Consent in another tab renews the session: for a moment, the cookie of this one names a session that has ended.
-    if (!(await tab.evaluate<boolean>(`Boolean(${IS_SIGNED_IN})`))) throw new Error('The tab is not signed in');
+    if (await tab.evaluate<boolean>(`Boolean(${IS_SIGNED_IN})`)) return;
+    throw new Error(`The tab is not signed in, but shows ${await tab.evaluate<string>(SHOWN)}`);
   });
   await click(tab, 'Sign out');
   await waitUntil(tab, `document.querySelector('h1').textContent === 'You are signed out'`);
