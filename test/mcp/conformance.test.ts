@@ -48,23 +48,6 @@ async function conformance(args: readonly string[], onOutput: (output: string) =
   return { code: child.exitCode, output };
 }
 
-const guide = await readFile(new URL('../../docs/guides/mcp.md', import.meta.url), 'utf8');
-
-const inGuide = (name: string) => guide.split('\n').find((line) => line.startsWith(`| ${name} |`));
-
-/** The row of docs/guides/mcp.md with what passed: every scenario in which more than the first check passed. */
-function rowOf(name: string, output: string): string {
-  const scenarios = [...output.matchAll(/^[✓✗] ([\w-]+): (\d+) passed, (\d+) failed/gm)].map(
-    ([, scenario = '', passed, failed]) => ({ scenario, passed: Number(passed), failed: Number(failed) }),
-  );
-  const whole = scenarios.filter(({ passed, failed }) => passed > 0 && failed === 0);
-  const partly = scenarios.filter(({ passed, failed }) => passed > 1 && failed > 0);
-  const partlyPassed = partly.map(({ scenario, passed, failed }) => `${scenario} (${passed} of ${passed + failed})`);
-  const others = scenarios.filter(({ passed, failed }) => passed <= 1 && failed > 0).length;
-  const names = whole.map(({ scenario }) => scenario).join(', ');
-  return `| ${name} | ${names} | ${partlyPassed.join(', ') || 'none'} | ${others} |`;
-}
-
 describe('the MCP server', () => {
   /** Starts a proxy that adds a token, which the suite cannot do. */
   async function withToken() {
@@ -100,7 +83,6 @@ describe('the MCP server', () => {
       proxy.close();
       expect(output).toMatch(/✓ tools-list: \d+ passed, 0 failed/);
       expect(output).toMatch(/✓ dns-rebinding-protection: \d+ passed, 0 failed/);
-      expect(inGuide(revision)).toBe(rowOf(revision, output));
       expect({ code, unexpected: /(?:Unexpected failures|Stale).*/is.exec(output)?.[0] }).toEqual({ code: 0 });
     },
     60_000,
@@ -120,11 +102,11 @@ test('the authorization server: metadata and the authorization code grant', asyn
   });
   expect(output).toMatch(/✓ authorization-server-metadata-endpoint: \d+ passed, 0 failed/);
   expect(output).toMatch(/✓ authorization-code-grant: \d+ passed, 0 failed/);
-  expect(inGuide('authorization server')).toBe(rowOf('authorization server', output));
   expect(code).toBe(0);
 }, 60_000);
 
 test('the guide names the version of the conformance suite in use', async () => {
+  const guide = await readFile(new URL('../../docs/guides/mcp.md', import.meta.url), 'utf8');
   const manifest = JSON.parse(await readFile(join(dirname(SUITE), '../package.json'), 'utf8'));
   expect(guide).toContain(`\`@modelcontextprotocol/conformance\` ${manifest.version}`);
 });
