@@ -102,8 +102,8 @@ export const MAY_IMPORT = {
     'event-loop',
     'runtime',
   ],
-  // From the log to records of what is to be sent, for webhooks and mail.
-  outbox: ['read-models', 'domain', 'event-store', 'document-store', 'event-loop', 'runtime'],
+  // From the log to something sent, for webhooks and mail.
+  outbox: ['read-models', 'domain', 'event-store', 'document-store', 'leases', 'event-loop', 'runtime'],
   webhooks: [
     ...['outbox', 'commands', 'contract', 'outbound', 'personal-data', 'secrets'],
     // It consumes the log, keeps deliveries as records and looks registrations up.
@@ -124,7 +124,7 @@ export const MAY_IMPORT = {
   mail: [
     ...[
       'outbox',
-      'webhooks',
+      'webhooks/webhooks.ts',
       'auth',
       'queries',
       'contract',

@@ -40,7 +40,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/authorization-server': `export const console = () => import('../console/console.ts');`,
   'src/outbox': `import type { DeliveryDocument } from '../webhooks/delivery.ts';`,
   'src/webhooks': `import type { Caller } from '../auth/caller.ts';`,
-  'src/mail': `import type { Visit } from '../console/parts/visit.ts';`,
+  'src/mail': `import type { DeliveryDocument } from '../webhooks/delivery.ts';`,
   'src/transfer': `import type { DeliveryQueue } from '../webhooks/queue.ts';`,
   'src/scheduler': `import { createQueries } from '../queries/queries.ts';`,
   'src/description': `import type { Queries } from '../queries/queries.ts';`,

@@ -21,7 +21,8 @@ const UNIT = [
   'test/mail/{foreign-name,hourly-limit,kinds,layout,outcome,recipients,refusals,reminders}.test.ts',
   'test/event-loop/serial-queue.test.ts',
   'test/http/turns.test.ts',
-  'test/webhooks/{breaker,due-deliveries,permits,schedule,signature}.test.ts',
+  'test/outbox/{permits,schedule}.test.ts',
+  'test/webhooks/{breaker,due-deliveries,outcome,signature}.test.ts',
 ];
 
 /** What needs servers, many processes, browsers, other languages or the network, or takes long: `npm run test:system`. */

@@ -1,11 +1,5 @@
-import type { BaseLogger } from 'pino';
-import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Recorded } from '../domain/events.ts';
 import { gatherCalls } from '../event-loop/gathered-calls.ts';
-import type { EventStore } from '../event-store/event-store.ts';
-import type { FailedEvents } from '../outbox/failed-events.ts';
-import { type FanOut, followKinds } from '../outbox/follow-kinds.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
@@ -34,42 +28,26 @@ export const formerGroups = (kinds: readonly string[]) => kinds.map((kind) => ({
 const restMs = (events: number): number => Math.min(events * 25, 250);
 
 type FanOutDeps = {
-  readonly events: EventStore;
-  readonly documents: Pick<DocumentStore, 'open' | 'ping'>;
-  readonly readModels: Pick<ReadModels, 'waitFor'>;
   readonly recipients: Recipients;
   readonly queue: Pick<MailQueue, 'addAll'>;
   readonly wake: (isFirst: boolean) => void;
-  readonly failedEvents: FailedEvents;
   readonly clock: Clock;
   readonly clockProblem: () => Promise<string | undefined>;
-  readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
-  readonly readModelWaitMs?: number | undefined;
-  readonly pollIntervalMs?: number | undefined;
-  readonly markEveryMs?: number | undefined;
 };
 
 /** Stores the mails of each event. An event is done once they are stored; one that comes again adds nothing. */
-export function startMailFanOut(deps: FanOutDeps): Promise<FanOut> {
-  const { recipients, clock, clockProblem, ...rest } = deps;
+export function createMailFanOut(deps: FanOutDeps): (event: Recorded) => Promise<void> {
+  const { clock, clockProblem } = deps;
   const store = gatherCalls(storeMails(deps), { restMs });
-  return followKinds({
-    ...rest,
-    role: 'mail',
-    kinds: recipients.kinds,
-    groups: [],
-    reads: recipients.reads,
-    ping: async () => {},
-    async handle(event) {
-      if (isTooOld(event.metadata.at, clock())) {
-        const problem = await clockProblem();
-        if (problem === undefined) return;
-        throw new Unavailable(`${problem}, so the age of the event is not known`);
-      }
-      const outcome = await store(event);
-      if (outcome?.status === 'rejected') throw outcome.reason;
-    },
-  });
+  return async (event) => {
+    if (isTooOld(event.metadata.at, clock())) {
+      const problem = await clockProblem();
+      if (problem === undefined) return;
+      throw new Unavailable(`${problem}, so the age of the event is not known`);
+    }
+    const outcome = await store(event);
+    if (outcome?.status === 'rejected') throw outcome.reason;
+  };
 }
 
 /** Stores the mails of events that are handled at the same time. An event whose readers cannot be found fails alone. */

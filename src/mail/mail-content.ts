@@ -5,8 +5,6 @@ import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { deliveryIdOf } from '../webhooks/delivery.ts';
-import { isSuccess } from '../webhooks/send/sender.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import { createCompose } from './compose/compose.ts';
 import type { AccountContacts } from './contacts.ts';
@@ -15,9 +13,6 @@ import type { MailPreferences } from './preferences.ts';
 import { createReaders, createRecipients, type MembersOf } from './recipients.ts';
 import { createReminders } from './reminders.ts';
 import type { Unsubscribing } from './unsubscribing.ts';
-
-/** Deliveries of a webhook that are searched for its last error, newest first, if no delivery of an event led to its end. */
-const SEARCHED = 20;
 
 /** Who mails come from that are kept in the inbox instead of sent. */
 export const INBOX_SENDER: NamedAddress = { name: 'Venue Booking', address: 'bookings@localhost' };
@@ -34,7 +29,7 @@ export async function createMailContent(deps: {
   readonly contacts: AccountContacts;
   readonly unsubscribing: Unsubscribing;
   readonly membersOf: MembersOf;
-  readonly webhooks: Pick<Webhooks, 'getDelivery' | 'listDeliveries'>;
+  readonly webhooks: Pick<Webhooks, 'lastError'>;
   readonly publicUrl: string;
   readonly logId: string;
   readonly sender: NamedAddress;
@@ -42,14 +37,6 @@ export async function createMailContent(deps: {
   readonly links: Compose;
 }) {
   const { readModels, personalData, queries, users, preferences, contacts, membersOf, webhooks } = deps;
-  async function lastErrorOf(webhookId: string, eventId: string | undefined): Promise<string | undefined> {
-    const delivery = eventId === undefined ? undefined : await webhooks.getDelivery(deliveryIdOf(eventId, webhookId));
-    const deliveries = delivery ? [delivery] : await webhooks.listDeliveries({ webhookId, limit: SEARCHED });
-    const [last] = deliveries.flatMap(({ attempts }) => attempts.slice(-1)).sort((a, b) => (a.at < b.at ? 1 : -1));
-    if (last === undefined || isSuccess(last)) return undefined;
-    return last.error?.message ?? `The endpoint answered with status ${last.status}.`;
-  }
-
   return {
     preferences,
     contacts,
@@ -67,7 +54,7 @@ export async function createMailContent(deps: {
     }),
     compose: createCompose({
       ...deps,
-      lastErrorOf,
+      lastErrorOf: webhooks.lastError,
       user: users.get,
       isForgotten: personalData.isForgotten,
     }),

@@ -4,28 +4,26 @@ import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { inPages } from '../event-loop/in-pages.ts';
-import { dueCorrected } from '../outbox/due.ts';
+import { dueCorrected, dueIn } from '../outbox/progress.ts';
+import { OutboxQueue } from '../outbox/queue.ts';
+import { inTurns } from '../outbox/turns.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { DIGEST_SPREAD_MS, planMails, type RecentMails, recentMailsCollection } from './hourly-limit.ts';
 import { isLimited } from './kinds.ts';
 import {
-  afterAttempt,
-  ended,
+  MAX_ATTEMPTS,
   type Mail,
-  type MailAttempt,
   type MailRecord,
   type MailState,
   mailCollection,
   mailIdOf,
   newRecords,
   reopened,
-  restarted,
+  resent,
 } from './mail-record.ts';
 import type { NewMail } from './new-mail.ts';
-import type { Outcome } from './outcome.ts';
-import { inTurns } from './turns.ts';
 
-/** Mails per commit. */
+/** Mails deleted together. */
 const PAGE = 100;
 /** Accounts whose mails are read at once, if more mails are due than are asked for. */
 const ACCOUNTS = 16;
@@ -35,8 +33,6 @@ const IN_DIGEST = 5_000;
 const DIGEST_AHEAD_MS = 2 * DIGEST_SPREAD_MS;
 /** Mails of one account that are read at once then. */
 const PER_TURN = 16;
-
-type Change = (record: MailRecord) => MailRecord | undefined;
 
 const dueBy = declareQuery(
   mailCollection,
@@ -58,15 +54,15 @@ const urgentDueBy = declareQuery(
   [toTimestamp(1), 10],
 );
 
-/** A pending mail of the next account with one, in the order of their keys. */
-const afterAccount = declareQuery(
+/** The first pending mails of the first accounts after `account`. */
+const firstPendingAfter = declareQuery(
   mailCollection,
-  (above: string): Find<MailRecord> => ({
-    where: { state: 'Pending', account: { above } },
+  (account: string, limit: number): Find<MailRecord> => ({
+    where: { state: 'Pending', account: { above: account } },
     sort: [{ field: 'account' }, { field: 'due' }],
-    limit: 1,
+    limit,
   }),
-  ['Brand:7'],
+  ['Brand:7', 1],
 );
 
 const ofAccountDueBy = declareQuery(
@@ -125,18 +121,15 @@ function distinct(mails: readonly Mail[], except: ReadonlySet<string>): readonly
   return [...byKey.values()].filter(({ key }) => !except.has(key));
 }
 
-/** The mails, in the document store. Each is stored as pending before it is sent. One process at a time sends, so none is claimed. */
-export class MailQueue {
-  readonly #collection: Documents<MailRecord>;
+/** The mails, in the document store. */
+export class MailQueue extends OutboxQueue<MailRecord> {
   readonly #recent: Documents<RecentMails>;
-  readonly #clock: Clock;
   /** The account that had the last turn. */
   #lastAccount = '';
 
-  private constructor(collection: Documents<MailRecord>, recent: Documents<RecentMails>, clock: Clock) {
-    this.#collection = collection;
+  private constructor(mails: Documents<MailRecord>, recent: Documents<RecentMails>, clock: Clock) {
+    super(mails, clock, { oldest: oldestPending() }, MAX_ATTEMPTS);
     this.#recent = recent;
-    this.#clock = clock;
   }
 
   static async open({ documents, clock }: { readonly documents: DocumentStore; readonly clock: Clock }) {
@@ -154,7 +147,7 @@ export class MailQueue {
    * @returns those whose cause had made none for the user yet
    */
   async addAll(mails: readonly NewMail[]): Promise<readonly MailRecord[]> {
-    const now = this.#clock();
+    const now = this.clock();
     const byId = new Map(mails.map((mail) => [mailIdOf(mail), mail] as const));
     const digestAts = await this.#planned(
       [...byId].filter(([, { kind }]) => isLimited(kind)),
@@ -162,7 +155,7 @@ export class MailQueue {
     );
     const records = newRecords([...byId.values()], now, digestAts);
     const stored = await Promise.all(
-      records.map(async (record) => ((await this.#collection.insert(record.mailId, record)) ? [record] : [])),
+      records.map(async (record) => ((await this.insert(record.mailId, record)) ? [record] : [])),
     );
     return stored.flat();
   }
@@ -171,8 +164,7 @@ export class MailQueue {
   async #planned(mails: readonly (readonly [string, NewMail])[], now: number): Promise<ReadonlyMap<string, Timestamp>> {
     const digests = new Map<string, Timestamp>();
     if (mails.length === 0) return digests;
-    const existing = await this.#collection.getMany(mails.map(([mailId]) => mailId));
-    const known = new Set(existing.map(({ key }) => key));
+    const known = await this.existing(mails.map(([mailId]) => mailId));
     const byUser = Map.groupBy(
       mails.filter(([mailId]) => !known.has(mailId)),
       ([, { userId }]) => userId,
@@ -195,7 +187,7 @@ export class MailQueue {
 
   /** Mails that are due: urgent ones first, then those of each account in turn, of each account those that have been due for longest. */
   async due(limit: number, except: ReadonlySet<string>): Promise<readonly Mail[]> {
-    const to = toTimestamp(this.#clock());
+    const to = toTimestamp(this.clock());
     const most = limit + except.size;
     const urgent = await this.#read(urgentDueBy(to, most));
     const longest = await this.#read(dueBy(to, most));
@@ -206,30 +198,30 @@ export class MailQueue {
 
   /** Due mails of the accounts whose turn is next, for when more mails are due than are read. */
   async #ofNextAccounts(to: Timestamp): Promise<readonly Mail[]> {
-    const seen = new Set<AccountKey>();
-    const turns: (readonly Mail[])[] = [];
-    while (seen.size < ACCOUNTS) {
-      const account = (await this.#accountAfter(this.#lastAccount)) ?? (await this.#accountAfter(''));
-      if (account === undefined || seen.has(account)) break;
-      seen.add(account);
+    const turns = new Map<AccountKey, readonly Mail[]>();
+    for await (const account of this.#accountsFrom(this.#lastAccount)) {
+      if (turns.has(account)) break;
+      turns.set(account, await this.#read(ofAccountDueBy(account, to, PER_TURN)));
       this.#lastAccount = account;
-      turns.push(await this.#read(ofAccountDueBy(account, to, PER_TURN)));
+      if (turns.size === ACCOUNTS) break;
     }
-    return turns.flat();
+    return [...turns.values()].flat();
   }
 
-  async #accountAfter(account: string): Promise<AccountKey | undefined> {
-    const [mail] = await this.#read(afterAccount(account));
-    return mail?.document.account;
+  /** The accounts with pending mails: those after one, then all of them. */
+  async *#accountsFrom(after: string): AsyncGenerator<AccountKey> {
+    for (const above of [after, ''])
+      for await (const { account } of this.firstOfEach((mail) => mail.account ?? '', firstPendingAfter, above))
+        if (account !== undefined) yield account;
   }
 
   #read(query: Query<MailRecord>): Promise<readonly Mail[]> {
-    return Array.fromAsync(this.#collection.find(query));
+    return Array.fromAsync(this.records.find(query));
   }
 
   /** The mails of a user that go out with the digest that is due, with those that are due soon. The one that names it is the last. */
   async inDigest(userId: string): Promise<readonly Mail[]> {
-    const now = this.#clock();
+    const now = this.clock();
     const due = await this.#read(ofUserDueBy(userId, toTimestamp(now + DIGEST_AHEAD_MS)));
     const age = ({ key, document }: Mail) => `${document.createdAt} ${key}`;
     return due
@@ -239,76 +231,47 @@ export class MailQueue {
 
   /** A mail as it is now. @returns undefined if it is no longer pending, or its user was removed */
   async stillPending(mail: Mail): Promise<Mail | undefined> {
-    const stored = await this.#collection.get(mail.key);
+    const stored = await this.records.get(mail.key);
     return stored?.document.state === 'Pending' ? stored : undefined;
-  }
-
-  /** Stores an attempt and its outcome. */
-  async complete(stored: Mail, attempt: MailAttempt, outcome: Outcome): Promise<void> {
-    await this.#change(stored.key, (record) => afterAttempt(record, attempt, outcome, this.#clock()), stored);
-  }
-
-  /** Ends a pending mail. */
-  async end(stored: Mail, how: { readonly state: 'Failed' | 'Skipped'; readonly reason: string }): Promise<void> {
-    const end: Change = (record) => (record.state === 'Pending' ? ended(record, how, this.#clock()) : undefined);
-    await this.#change(stored.key, end, stored);
   }
 
   /** Makes a pending mail due later, without counting a try. */
   async postpone(stored: Mail, delayMs: number): Promise<void> {
-    const postpone: Change = (record) =>
-      record.state === 'Pending' ? { ...record, due: toTimestamp(this.#clock() + delayMs), delayMs } : undefined;
-    await this.#change(stored.key, postpone, stored);
+    const postponed = (record: MailRecord) =>
+      record.state === 'Pending' ? { ...record, ...dueIn(delayMs, this.clock()) } : undefined;
+    await this.change(stored.key, postponed, stored);
   }
 
   /** Makes a mail that has failed pending again, with its tries. */
   async reopen(mailId: string, delayMs: number): Promise<void> {
-    await this.#change(mailId, (record) =>
-      record.state === 'Failed' ? reopened(record, delayMs, this.#clock()) : undefined,
+    await this.change(mailId, (record) =>
+      record.state === 'Failed' ? reopened(record, delayMs, this.clock()) : undefined,
     );
   }
 
   /** Makes mails due now that a wrong clock has put off. */
   async correctDue(): Promise<void> {
-    const now = this.#clock();
-    const correct: Change = (record) => dueCorrected(record, now);
-    for await (const page of inPages(this.#collection.find(notDueBefore(toTimestamp(now))), PAGE))
-      await Promise.all(page.map((stored) => this.#change(stored.key, correct, stored)));
+    const now = this.clock();
+    await this.changeAll(notDueBefore(toTimestamp(now)), (record) => dueCorrected(record, now));
   }
 
   /** Makes a mail due now, with a day and a full schedule ahead of it. @returns undefined if there is none that may be resent */
   resend(mailId: string, mayResend: (record: MailRecord) => boolean): Promise<MailRecord | undefined> {
-    return this.#change(mailId, (record) => (mayResend(record) ? restarted(record, this.#clock()) : undefined));
+    return this.change(mailId, (record) => (mayResend(record) ? resent(record, this.clock()) : undefined));
   }
 
   /** Deletes all mails to a user. */
   async deleteOf(userId: string): Promise<void> {
-    for await (const page of inPages(this.#collection.find(ofUser(userId)), PAGE))
-      await Promise.all(page.map(({ key }) => this.#collection.delete(key)));
-  }
-
-  async get(mailId: string): Promise<MailRecord | undefined> {
-    return (await this.#collection.get(mailId))?.document;
+    for await (const page of inPages(this.records.find(ofUser(userId)), PAGE))
+      await Promise.all(page.map(({ key }) => this.records.delete(key)));
   }
 
   /** The last mails in a state, latest first: of all accounts, or of one. */
   list(state: MailState, limit: number, account?: AccountKey): Promise<readonly MailRecord[]> {
-    return Array.fromAsync(this.#collection.find(inState(state, limit, account)), ({ document }) => document);
+    return Array.fromAsync(this.records.find(inState(state, limit, account)), ({ document }) => document);
   }
 
   countPending(): Promise<number> {
-    return this.#collection.count(pending());
-  }
-
-  /** The pending mail that was stored first. */
-  async oldest(): Promise<MailRecord | undefined> {
-    for await (const { document } of this.#collection.find(oldestPending())) return document;
-    return undefined;
-  }
-
-  /** @returns undefined if it does not exist, or `next` left it as it was */
-  async #change(key: string, next: Change, stored?: Mail): Promise<MailRecord | undefined> {
-    const updated = await this.#collection.update(key, (record) => record && next(record), stored && { stored });
-    return updated.isChanged ? updated.stored.document : undefined;
+    return this.records.count(pending());
   }
 }

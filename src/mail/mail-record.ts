@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Collection, Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { dueIn, type Progress, RETENTION_MS, restarted, untried } from '../outbox/progress.ts';
 import { dueInDigest } from './hourly-limit.ts';
 import { isUrgent } from './kinds.ts';
 import type { NewMail } from './new-mail.ts';
-import type { Outcome } from './outcome.ts';
 
 /** One attempt to send a mail. */
 export type MailAttempt = {
@@ -19,29 +19,17 @@ export type MailAttempt = {
 export type MailState = 'Pending' | 'Sent' | 'Failed' | 'Skipped';
 
 /** A mail to one user. It holds ids, never an address or a text (docs/decisions/mail.md). */
-export type MailRecord = NewMail & {
-  /** `kind:cause:userId`. */
-  readonly mailId: string;
-  readonly state: MailState;
-  /** Goes out before all other mail. Absent in what an earlier release stored. */
-  readonly lane?: 'first';
-  /** Waits for the digest of its user, which goes out when it is due. An earlier release then sends it alone. */
-  readonly inDigest?: true;
-  /** Pending: when the next try is due. Otherwise: when it ended. */
-  readonly due: Timestamp;
-  /** Pending: the delay between its last try and `due`, in milliseconds. */
-  readonly delayMs?: number;
-  /** Tries of the schedule used since it was stored or resent. */
-  readonly tries: number;
-  /** Oldest first; the last {@link MAX_ATTEMPTS}. */
-  readonly attempts: readonly MailAttempt[];
-  /** Why it failed or was skipped. */
-  readonly reason?: string;
-  /** From then on it is not sent any more. */
-  readonly notAfter: Timestamp;
-  readonly createdAt: Timestamp;
-  readonly expiresAt: Timestamp;
-};
+export type MailRecord = NewMail &
+  Progress<MailState, MailAttempt> & {
+    /** `kind:cause:userId`. */
+    readonly mailId: string;
+    /** Goes out before all other mail. Absent in what an earlier release stored. */
+    readonly lane?: 'first';
+    /** Waits for the digest of its user, which goes out when it is due. An earlier release then sends it alone. */
+    readonly inDigest?: true;
+    /** From then on it is not sent any more. */
+    readonly notAfter: Timestamp;
+  };
 
 export type Mail = Stored<MailRecord>;
 
@@ -50,10 +38,10 @@ export const isInDigest = ({ document }: Mail): boolean => document.inDigest ===
 const DAY_MS = 24 * 3_600_000;
 /** A mail older than this is not sent: what it says is no longer news. */
 const MAX_AGE_MS = DAY_MS;
-/** How long mails are kept after they have ended. */
-const RETENTION_MS = 30 * DAY_MS;
+/** Longer than a mail can be pending. */
+const PENDING_RETENTION_MS = MAX_AGE_MS + RETENTION_MS;
 /** Attempts kept with a mail. */
-const MAX_ATTEMPTS = 20;
+export const MAX_ATTEMPTS = 20;
 
 export const TOO_OLD = 'It was older than a day.';
 
@@ -101,7 +89,6 @@ export function newRecords(
   now: number,
   digestAts: ReadonlyMap<string, Timestamp>,
 ): readonly MailRecord[] {
-  const [createdAt, expiresAt] = [toTimestamp(now), toTimestamp(now + MAX_AGE_MS + RETENTION_MS)];
   const dues = new Map<Timestamp, Timestamp>();
   return mails.map((added) => {
     const mailId = mailIdOf(added);
@@ -110,15 +97,10 @@ export function newRecords(
     return {
       ...added,
       mailId,
-      state: 'Pending',
+      ...untried(now, PENDING_RETENTION_MS),
       ...(isUrgent(added.kind) && { lane: 'first' }),
-      due: due ?? createdAt,
-      ...(due !== undefined && { inDigest: true, delayMs: Date.parse(due) - now }),
-      tries: 0,
-      attempts: [],
+      ...(due !== undefined && { inDigest: true, due, delayMs: Date.parse(due) - now }),
       notAfter: toTimestamp(Date.parse(added.at) + MAX_AGE_MS),
-      createdAt,
-      expiresAt,
     };
   });
 }
@@ -126,44 +108,14 @@ export function newRecords(
 /** Whether something that happened then is too long ago to be mailed. */
 export const isTooOld = (at: Timestamp, now: number): boolean => Date.parse(at) + MAX_AGE_MS <= now;
 
-export const ended = (
-  record: MailRecord,
-  { state, reason }: { readonly state: 'Failed' | 'Skipped'; readonly reason: string },
-  now: number,
-): MailRecord => ({ ...record, ...endedAt(now), state, reason });
-
-const endedAt = (now: number) => ({ due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) });
-
-/** A mail after an attempt. That it was sent always counts; a failure changes the state only of a mail that is still pending. */
-export function afterAttempt(record: MailRecord, attempt: MailAttempt, outcome: Outcome, now: number): MailRecord {
-  const attempts = [...record.attempts, attempt].slice(-MAX_ATTEMPTS);
-  const isTry = outcome.state !== 'Pending' || outcome.isTry;
-  const attempted = { ...record, attempts, tries: record.tries + (isTry ? 1 : 0) };
-  if (outcome.state === 'Sent') {
-    const { reason: _, ...sent } = attempted;
-    return { ...sent, ...endedAt(now), state: 'Sent' };
-  }
-  if (record.state !== 'Pending') return attempted;
-  if (outcome.state === 'Failed') return ended(attempted, outcome, now);
-  return { ...attempted, due: toTimestamp(now + outcome.delay), delayMs: outcome.delay };
-}
-
-/** A mail that has failed and is to wait after all. */
-export function reopened(record: MailRecord, delayMs: number, now: number): MailRecord {
-  const { reason: _, ...rest } = record;
-  const expiresAt = toTimestamp(now + MAX_AGE_MS + RETENTION_MS);
-  return { ...rest, state: 'Pending', due: toTimestamp(now + delayMs), delayMs, expiresAt };
+/** A mail that has failed and is to wait after all, with its tries. */
+export function reopened({ reason: _, ...record }: MailRecord, delayMs: number, now: number): MailRecord {
+  const expiresAt = toTimestamp(now + PENDING_RETENTION_MS);
+  return { ...record, state: 'Pending', ...dueIn(delayMs, now), expiresAt };
 }
 
 /** A mail with a day and a full schedule ahead of it, from any state. */
-export function restarted(record: MailRecord, now: number): MailRecord {
-  const { reason: _, delayMs: __, inDigest: ___, ...rest } = record;
-  return {
-    ...rest,
-    state: 'Pending',
-    due: toTimestamp(now),
-    tries: 0,
-    notAfter: toTimestamp(now + MAX_AGE_MS),
-    expiresAt: toTimestamp(now + MAX_AGE_MS + RETENTION_MS),
-  };
+export function resent(record: MailRecord, now: number): MailRecord {
+  const { inDigest: _, ...rest } = restarted(record, toTimestamp(now), now, PENDING_RETENTION_MS);
+  return { ...rest, notAfter: toTimestamp(now + MAX_AGE_MS) };
 }

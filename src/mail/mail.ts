@@ -9,14 +9,13 @@ import { loadOnce } from '../event-loop/load-once.ts';
 import { inRounds } from '../event-loop/rounds.ts';
 import type { OperatedEventStore } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
-import { createRole, type RunningRole } from '../leases/role.ts';
-import { openFailedEvents } from '../outbox/failed-events.ts';
-import type { FanOut } from '../outbox/follow-kinds.ts';
+import type { OutboxTuning } from '../outbox/follow-kinds.ts';
 import { prepareMarks } from '../outbox/marks.ts';
+import { openOutbox, type Sending } from '../outbox/outbox.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
-import { formerGroups, type Recipients, startMailFanOut } from './fan-out.ts';
+import { createMailFanOut, formerGroups, type Recipients } from './fan-out.ts';
 import { type KeptMail, openInbox } from './inbox.ts';
 import { isUrgent } from './kinds.ts';
 import { MailQueue } from './mail-queue.ts';
@@ -59,11 +58,7 @@ export type MailDeps = {
 };
 
 /** Timing of mails; the defaults suit production. */
-type Tuning = {
-  readonly pollIntervalMs?: number;
-  readonly readModelWaitMs?: number;
-  /** How often the marks are stored. */
-  readonly markEveryMs?: number;
+type Tuning = OutboxTuning & {
   readonly reminderIntervalMs?: number;
   readonly timeouts?: SmtpOptions['timeouts'];
   readonly pauseAfter?: typeof pauseAfter;
@@ -88,18 +83,31 @@ export async function createMail(deps: MailDeps) {
   const { smtp, mailInbox, secretKey } = config;
   const isConfigured = smtp !== undefined || mailInbox;
   const queue = await MailQueue.open({ documents, clock });
-  const failedEvents = await openFailedEvents({ documents, clock, into: 'mails' });
   const server = await openServerState({ documents, clock });
   const inbox = mailInbox ? await openInbox({ documents, clock, secretKey }) : undefined;
   const sender = inbox?.sender ?? createLazySender(smtp, tuning.timeouts);
   // A name with other letters than ASCII would need a server that takes them in headers.
   const host = domainToASCII(smtp?.from.address.split('@').at(-1) ?? '') || INBOX_HOST;
   let mailer: Mailer | undefined;
-  const role = createRole({ name: 'mail', documents, heartbeats, clock, logger, run: sendMails });
+  const { failedEvents, ...outbox } = await openOutbox({
+    role: 'mail',
+    kinds: recipients.kinds,
+    groups: [],
+    reads: recipients.reads,
+    ping: async () => {},
+    send: sendMails,
+    events,
+    documents,
+    heartbeats,
+    readModels: deps.readModels,
+    clock,
+    logger,
+    tuning,
+  });
 
-  async function sendMails(isActive: () => boolean): Promise<RunningRole> {
+  async function sendMails(isActive: () => boolean): Promise<Sending> {
     const { compose, clockProblem = async () => undefined, onOutcome = () => {} } = deps;
-    const { pollIntervalMs, readModelWaitMs, markEveryMs, pauseAfter } = tuning;
+    const { pollIntervalMs, pauseAfter, reminderIntervalMs = REMINDER_INTERVAL_MS } = tuning;
     const current = createMailer({
       queue,
       compose,
@@ -115,39 +123,20 @@ export async function createMail(deps: MailDeps) {
       pauseAfter,
     });
     const stopping = new AbortController();
-    let fanOut: FanOut | undefined;
     let reminding: Promise<void> | undefined;
-    const stop = async () => {
-      mailer = undefined;
-      stopping.abort();
-      await Promise.all([fanOut?.close(), current.stop(), reminding]);
+    return {
+      async start() {
+        await current.start();
+        mailer = current;
+        reminding = inRounds(reminderIntervalMs, stopping.signal, () => remind(stopping.signal));
+      },
+      handle: createMailFanOut({ recipients, queue, wake: current.wake, clock, clockProblem }),
+      async stop() {
+        mailer = undefined;
+        stopping.abort();
+        await Promise.all([current.stop(), reminding]);
+      },
     };
-    try {
-      await current.start();
-      mailer = current;
-      fanOut = await startMailFanOut({
-        events,
-        documents,
-        readModels: deps.readModels,
-        recipients,
-        queue,
-        failedEvents,
-        logger,
-        clock,
-        clockProblem,
-        wake: current.wake,
-        readModelWaitMs,
-        pollIntervalMs,
-        markEveryMs,
-      });
-      reminding = inRounds(tuning.reminderIntervalMs ?? REMINDER_INTERVAL_MS, stopping.signal, () =>
-        remind(stopping.signal),
-      );
-    } catch (error) {
-      await stop();
-      throw error;
-    }
-    return { stop, isStuck: fanOut.isStuck };
   }
 
   async function senders(): Promise<number | undefined> {
@@ -191,12 +180,12 @@ export async function createMail(deps: MailDeps) {
 
     /** Takes the role once no other process has it, then fans out and sends. */
     start(): void {
-      if (isConfigured) role.start();
+      if (isConfigured) outbox.start();
     },
 
     /** Starts nothing new, waits for the attempts in flight, within seconds, and gives up the role. */
     async stop(): Promise<void> {
-      await role.stop();
+      await outbox.stop();
       await sender.close();
     },
 

@@ -4,7 +4,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import { gatherCalls } from '../event-loop/gathered-calls.ts';
 import { inPages } from '../event-loop/in-pages.ts';
-import { inRounds } from '../event-loop/rounds.ts';
+import { type Poll, startPolling } from '../outbox/poll.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
@@ -28,8 +28,6 @@ import { MAIL_CAUSES, type MailCause } from './smtp-cause.ts';
 
 /** Mails sent at the same time. Servers often allow a few connections of one client. */
 export const CONNECTIONS = 4;
-/** How often to look for retries and for mails that other processes have stored. */
-const POLL_INTERVAL_MS = 1_000;
 /** Mails per commit. */
 const PAGE = 64;
 /** Mails that were sent, or are being sent, whose outcome is not stored. If the process dies, they may be sent again. */
@@ -84,7 +82,7 @@ async function each(mails: readonly Mail[], act: (mail: Mail) => Promise<void>):
  * mail at a time, and less and less often. One process at a time runs it.
  */
 export function createMailer(deps: MailerDeps) {
-  const { queue, compose, sender, server, host, clock, logger, pollIntervalMs = POLL_INTERVAL_MS } = deps;
+  const { queue, compose, sender, server, host, clock, logger, pollIntervalMs: intervalMs } = deps;
   const pause = deps.pauseAfter ?? pauseAfter;
   const stopping = new AbortController();
   /** Breaks the attempts in flight. */
@@ -102,7 +100,7 @@ export function createMailer(deps: MailerDeps) {
   /** Why the server does not take all mail. `Unknown`: as another process has found. */
   let cause: MailCause | 'Unknown' | undefined;
   let refusals = NO_REFUSALS;
-  let polling: Promise<unknown> | undefined;
+  let polling: Poll | undefined;
 
   /** What is done at the same time shares commands to the store. */
   const together = gatherCalls(
@@ -236,7 +234,7 @@ export function createMailer(deps: MailerDeps) {
     await each(mails, (mail) => {
       const outcome = outcomeOf(mail.document, result, moment);
       deps.onOutcome(result.outcome === 'refused' && outcome.state === 'Pending' ? 'deferred' : result.outcome);
-      return untilStored(mail, () => queue.complete(mail, attempted, outcome));
+      return untilStored(mail, () => queue.complete(mail, [attempted], outcome));
     });
   }
 
@@ -285,9 +283,11 @@ export function createMailer(deps: MailerDeps) {
     await server.isUp();
   }
 
-  async function poll(): Promise<void> {
+  /** Looks for due mails. When the next one is due is not known. */
+  async function look(): Promise<number> {
     ahead.readAgain();
     next();
+    return Number.POSITIVE_INFINITY;
   }
 
   return {
@@ -295,8 +295,7 @@ export function createMailer(deps: MailerDeps) {
       await queue.correctDue();
       // The next attempt shows why.
       if ((await server.outage()) !== undefined) [failures, cause] = [1, 'Unknown'];
-      next();
-      polling = inRounds(pollIntervalMs, stopping.signal, poll);
+      polling = await startPolling({ look, what: 'mails', logger, intervalMs });
     },
 
     /** Call when a mail has just been stored. @param isFirst whether it goes out before others */
@@ -309,7 +308,7 @@ export function createMailer(deps: MailerDeps) {
     async stop(): Promise<void> {
       stopping.abort();
       const timer = setTimeout(() => breaking.abort(), STOP_WITHIN_MS);
-      await Promise.all([polling, ahead.settled(), ...sending]);
+      await Promise.all([polling?.stop(), ahead.settled(), ...sending]);
       await Promise.all(recording);
       clearTimeout(timer);
     },

@@ -1,4 +1,5 @@
-import { delayBeforeNext } from '../webhooks/schedule.ts';
+import type { Outcome } from '../outbox/progress.ts';
+import { delayBeforeNext, PLANNED_DELAYS_MS } from '../outbox/schedule.ts';
 import type { MailCause } from './smtp-cause.ts';
 
 /** What came of handing a mail to the server. `response` has no addresses. */
@@ -16,18 +17,11 @@ export type Judged =
   /** The server answered one mail, and refuses the service. */
   | { readonly outcome: 'held'; readonly cause: MailCause; readonly response: string; readonly code?: number };
 
-/** The effect of an attempt on its mail. */
-export type Outcome =
-  | { readonly state: 'Sent' }
-  /** `delay`: milliseconds from now. `isTry`: whether it uses up a try of the schedule. */
-  | { readonly state: 'Pending'; readonly delay: number; readonly isTry: boolean }
-  | { readonly state: 'Failed'; readonly reason: string };
-
 /** The last try comes so long before the mail is too old. */
 const LAST_TRY_BEFORE_MS = 60_000;
 
 /**
- * Decides the next state of a mail: it is tried again on the schedule of deliveries (`webhooks/schedule.ts`), the last time a minute
+ * Decides the next state of a mail: it is tried again on the schedule (`outbox/schedule.ts`), the last time a minute
  * before it is too old, unless the server has refused it for good. While the server refuses the service, it waits as long as all mail does.
  * @param mail before the try
  * @param moment.pause how long all mail waits now if it does, in milliseconds
@@ -38,7 +32,7 @@ export function outcomeOf(
   { tries, notAfter }: { readonly tries: number; readonly notAfter: string },
   result: Judged,
   { now, random, pause }: { readonly now: number; readonly random: number; readonly pause: number },
-): Outcome {
+): Outcome<'Sent'> {
   if (result.outcome === 'accepted') return { state: 'Sent' };
   if (result.outcome === 'refused' && result.isFinal)
     return { state: 'Failed', reason: 'The mail server refused it for good.' };
@@ -50,7 +44,7 @@ export function outcomeOf(
 }
 
 /** How long nothing is sent after so many attempts in a row that have shown that the server takes no mail: the early steps of the schedule. */
-const PAUSES_MS: readonly number[] = [5_000, 30_000, 120_000];
+const PAUSES_MS = PLANNED_DELAYS_MS.slice(1, 4);
 
 /** @param failures at least 1 @returns milliseconds */
 export const pauseAfter = (failures: number): number => PAUSES_MS[Math.min(failures, PAUSES_MS.length) - 1] ?? 0;

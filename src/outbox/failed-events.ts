@@ -4,7 +4,8 @@ import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Position, StoredEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { isDueTrusted } from './due.ts';
+import type { OutboxRole } from './marks.ts';
+import { dueIn, isDueTrusted } from './progress.ts';
 
 /** An event that could not be turned into deliveries, or into mails (docs/decisions/webhook-deliveries.md). */
 export type FailedEvent = {
@@ -41,8 +42,8 @@ const DELAYS_MS: readonly number[] = [
 const WAIT_MS = 5 * SECOND_MS;
 
 const INDEXES: Collection<FailedEvent>['indexes'] = [{ fields: ['state', 'due'] }];
-const ofDeliveries: Collection<FailedEvent> = { name: 'fanOutFailures', kind: 'record', indexes: INDEXES };
-const ofMails: Collection<FailedEvent> = { name: 'mailFailures', kind: 'record', indexes: INDEXES };
+const ofWebhooks: Collection<FailedEvent> = { name: 'fanOutFailures', kind: 'record', indexes: INDEXES };
+const ofMail: Collection<FailedEvent> = { name: 'mailFailures', kind: 'record', indexes: INDEXES };
 
 const declareInState = (collection: Collection<FailedEvent>) =>
   declareQuery(
@@ -56,30 +57,28 @@ const declareInState = (collection: Collection<FailedEvent>) =>
     ['Retrying', 100],
   );
 
-/** What events could not be turned into. */
 const FAILURES = {
-  deliveries: { failedEvents: ofDeliveries, inState: declareInState(ofDeliveries) },
-  mails: { failedEvents: ofMails, inState: declareInState(ofMails) },
+  webhooks: { failedEvents: ofWebhooks, inState: declareInState(ofWebhooks) },
+  mail: { failedEvents: ofMail, inState: declareInState(ofMail) },
 };
 
-/** The records of failed events, shared by all processes. */
+/** The records of the events that failed fan-out in a role, shared by all processes. */
 export async function openFailedEvents(deps: {
   readonly documents: DocumentStore;
   readonly clock: Clock;
-  readonly delaysMs?: readonly number[];
-  /** What the events could not be turned into. Default: deliveries. */
-  readonly into?: keyof typeof FAILURES;
+  readonly role: OutboxRole;
+  readonly delaysMs?: readonly number[] | undefined;
 }) {
-  const { documents, clock, delaysMs = DELAYS_MS, into = 'deliveries' } = deps;
-  const { failedEvents, inState } = FAILURES[into];
+  const { documents, clock, role, delaysMs = DELAYS_MS } = deps;
+  const { failedEvents, inState } = FAILURES[role];
   const collection = await documents.open(failedEvents);
-
-  const dueIn = (delayMs: number) => ({ due: toTimestamp(clock() + delayMs), delayMs });
 
   /** The state of an event after this many failures. */
   function afterFailure(failures: number): Pick<FailedEvent, 'state' | 'due' | 'delayMs'> {
     const delayMs = delaysMs[failures - 1];
-    return delayMs === undefined ? { state: 'Parked', ...dueIn(0) } : { state: 'Retrying', ...dueIn(delayMs) };
+    return delayMs === undefined
+      ? { state: 'Parked', ...dueIn(0, clock()) }
+      : { state: 'Retrying', ...dueIn(delayMs, clock()) };
   }
 
   function unhandled({ id, type, stream, revision, position }: StoredEvent, error: unknown) {
@@ -115,7 +114,7 @@ export async function openFailedEvents(deps: {
 
     /** Records that an event has to wait, without counting it. */
     async postponed(event: StoredEvent, error: unknown): Promise<void> {
-      const wait = { failures: 0, state: 'Retrying', ...dueIn(WAIT_MS) } as const;
+      const wait = { failures: 0, state: 'Retrying', ...dueIn(WAIT_MS, clock()) } as const;
       await collection.insert(event.id, { ...unhandled(event, error), ...wait });
     },
 
@@ -127,7 +126,7 @@ export async function openFailedEvents(deps: {
     },
 
     async postponedAgain(event: Stored<FailedEvent>, error: unknown): Promise<void> {
-      await change(event, { reason: reasonOf(error), ...dueIn(WAIT_MS) });
+      await change(event, { reason: reasonOf(error), ...dueIn(WAIT_MS, clock()) });
     },
 
     /** Call once its deliveries are stored. */
@@ -164,7 +163,8 @@ export async function openFailedEvents(deps: {
             : [stored];
       let replayed = 0;
       for (const parked of chosen) {
-        if ((await change(parked, { state: 'Retrying', failures: 0, ...dueIn(0) })) !== undefined) replayed += 1;
+        if ((await change(parked, { state: 'Retrying', failures: 0, ...dueIn(0, clock()) })) !== undefined)
+          replayed += 1;
       }
       return replayed;
     },

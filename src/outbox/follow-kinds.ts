@@ -28,7 +28,15 @@ const CONCURRENCY = 256;
 /** How often the marks are stored. After a kill, the events handled since are handled again. */
 const MARK_EVERY_MS = 1_000;
 
-type FollowKindsDeps = {
+/** Timing; the defaults suit production. */
+export type OutboxTuning = {
+  readonly pollIntervalMs?: number;
+  readonly readModelWaitMs?: number;
+  /** How often the marks are stored. */
+  readonly markEveryMs?: number;
+};
+
+export type FollowKindsDeps = {
   readonly events: EventStore;
   readonly documents: Pick<DocumentStore, 'open' | 'ping'>;
   readonly readModels: Pick<ReadModels, 'waitFor'>;
@@ -48,9 +56,7 @@ type FollowKindsDeps = {
   readonly handle: (event: Recorded) => Promise<void>;
   /** Resolves if everything that `handle` needs besides the stores is available. */
   readonly ping: () => Promise<void>;
-  readonly readModelWaitMs?: number | undefined;
-  readonly pollIntervalMs?: number | undefined;
-  readonly markEveryMs?: number | undefined;
+  readonly tuning: OutboxTuning;
 };
 
 export type FanOut = Consumer & {
@@ -65,8 +71,8 @@ export type FanOut = Consumer & {
  * dependencies are unavailable, it is tried again.
  */
 export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
-  const { events, documents, readModels, reads, failedEvents, role, kinds, groups, handle: store, ping } = deps;
-  const { readModelWaitMs = READ_MODEL_WAIT_MS, markEveryMs = MARK_EVERY_MS, logger, pollIntervalMs } = deps;
+  const { events, documents, readModels, reads, failedEvents, role, kinds, groups, handle: store, ping, logger } = deps;
+  const { readModelWaitMs = READ_MODEL_WAIT_MS, markEveryMs = MARK_EVERY_MS, pollIntervalMs } = deps.tuning;
   let marks = await readMarks(documents, role);
   /** Since when they have not reached it (monotonic, ms). */
   let behindSince: number | undefined;

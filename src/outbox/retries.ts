@@ -5,9 +5,9 @@ import { inRounds } from '../event-loop/rounds.ts';
 import type { Consumer, EventStore, StoredEvent } from '../event-store/event-store.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { FailedEvent, FailedEvents } from './failed-events.ts';
+import { POLL_INTERVAL_MS } from './poll.ts';
 import { readStream } from './read-stream.ts';
 
-const POLL_INTERVAL_MS = 1_000;
 /** Failed events read per poll. */
 const PAGE = 256;
 /** A poll stops after this many events in a row that have to wait. */

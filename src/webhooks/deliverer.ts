@@ -1,15 +1,21 @@
 import type { BaseLogger } from 'pino';
 import type { Stored } from '../document-store/document-store.ts';
 import { createLruCache } from '../event-loop/lru-cache.ts';
+import { createPermits, type PermitLimits } from '../outbox/permits.ts';
+import { type Poll, startPolling } from '../outbox/poll.ts';
+import { isDueTrusted } from '../outbox/progress.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
-import type { DeliveryDocument } from './delivery.ts';
-import { createDuePoll } from './due-poll.ts';
+import { mayTryAt } from './breaker.ts';
+import { type DeliveryDocument, DUE_NOW } from './delivery.ts';
 import { Endpoint, type EndpointDeps } from './endpoint.ts';
-import { createPermits, IN_FLIGHT, type InFlightLimits } from './permits.ts';
 import type { DeliveryQueue } from './queue.ts';
 
 const REPORT_WAITING_EVERY_MS = 60_000;
 type Delivery = Stored<DeliveryDocument>;
+
+/** Limits for the attempts in flight of this process. */
+export type InFlightLimits = PermitLimits & { readonly perEndpoint: number };
+const IN_FLIGHT: InFlightLimits = { perEndpoint: 4, perAccount: 64, all: 1_024 };
 
 /** Endpoints that are remembered for having succeeded. */
 const PROVEN = 100_000;
@@ -33,11 +39,12 @@ export type DelivererDeps = Pick<
  * (docs/decisions/webhook-deliveries.md). One process at a time runs it.
  */
 export function createDeliverer(deps: DelivererDeps) {
-  const { queue, breakers, clock, logger, inFlight = IN_FLIGHT, pollIntervalMs } = deps;
+  const { queue, breakers, clock, logger, inFlight = IN_FLIGHT, pollIntervalMs: intervalMs } = deps;
   const permits = createPermits(inFlight);
   const endpoints = new Map<string, Endpoint>();
   const work = new Set<Promise<void>>();
   let stopping = false;
+  let polling: Poll | undefined;
   const endpointDeps: EndpointDeps = {
     ...deps,
     permits,
@@ -56,10 +63,26 @@ export function createDeliverer(deps: DelivererDeps) {
   };
   /** Call when the store may hold a due delivery of a registration; see {@link Endpoint.wake}. */
   const wake = (webhookId: string, isRequested = false) => endpointOf(webhookId).wake(isRequested);
-  const poll = createDuePoll({ queue, breakers, wake, clock, logger, pollIntervalMs });
 
   const endpointOf = (webhookId: string): Endpoint =>
     endpoints.getOrInsertComputed(webhookId, () => new Endpoint(webhookId, endpointDeps));
+
+  /** Wakes every endpoint with a due delivery. @returns how long until the next one is due, in milliseconds */
+  async function wakeDue(signal: AbortSignal): Promise<number> {
+    let next = Number.POSITIVE_INFINITY;
+    for await (const delivery of queue.waiting()) {
+      if (signal.aborted) break;
+      const { webhookId, due } = delivery;
+      const isCorrected = !isDueTrusted(delivery, clock()) && (await queue.correctDue(webhookId));
+      const isRequested = due === DUE_NOW;
+      const dueAt = isCorrected ? 0 : Date.parse(due);
+      const now = clock();
+      const at = isRequested ? 0 : Math.max(dueAt, mayTryAt(breakers.state(webhookId), now));
+      if (at <= now) wake(webhookId, isRequested);
+      else next = Math.min(next, at);
+    }
+    return next - clock();
+  }
 
   return {
     wake,
@@ -70,12 +93,14 @@ export function createDeliverer(deps: DelivererDeps) {
     },
 
     /** Resolves once it is known which endpoints have due deliveries. */
-    start: poll.start,
+    async start(): Promise<void> {
+      polling = await startPolling({ look: wakeDue, what: 'deliveries', logger, intervalMs });
+    },
 
     /** Starts no further attempts and waits for those in flight. */
     async stop(): Promise<void> {
       stopping = true;
-      await poll.stop();
+      await polling?.stop();
       while (work.size > 0) await Promise.all(work);
     },
   };

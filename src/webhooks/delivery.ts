@@ -8,7 +8,7 @@ import type { EventTrace } from '../domain/events.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import type { SealedText, SealedTexts } from '../domain/personal-text.ts';
 import type { Position } from '../event-store/event-store.ts';
-import type { Outcome } from './schedule.ts';
+import { type Progress, untried } from '../outbox/progress.ts';
 import type { PostResult } from './send/sender.ts';
 
 /** One POST to the receiver and its result. */
@@ -26,8 +26,8 @@ export type Attempt = PostResult & {
   readonly sealedAnswer?: SealedText;
 };
 
-/** One event for one registration. */
-export type DeliveryDocument = {
+/** One event for one registration. A try may take several attempts, one per secret. */
+export type DeliveryDocument = Progress<DeliveryState, Attempt> & {
   /** `eventId:webhookId`; the receiver sees it as `webhook-id`. */
   readonly deliveryId: string;
   readonly webhookId: WebhookId;
@@ -42,23 +42,10 @@ export type DeliveryDocument = {
   readonly body: string;
   /** The personal texts of the body, sealed. In the body itself they read as erased. */
   readonly sealed?: SealedTexts;
-  readonly state: DeliveryState;
-  /** Pending: when the next try is due, {@link DUE_NOW} if a user requested it. Otherwise: when it ended. */
-  readonly due: Timestamp;
-  /** Pending: the delay between its last try and `due`, in milliseconds. */
-  readonly delayMs?: number;
-  /** Tries of the schedule used since it was created or resent. A try may take several attempts, one per secret. */
-  readonly tries: number;
-  /** Oldest first; the last {@link MAX_ATTEMPTS}. */
-  readonly attempts: readonly Attempt[];
-  /** Why it failed or was cancelled. */
-  readonly reason?: string;
   /** The trace of the request that led to it. Absent if none did, and from earlier releases. */
   readonly trace?: EventTrace;
   /** When the event happened. */
   readonly eventAt: Timestamp;
-  readonly createdAt: Timestamp;
-  readonly expiresAt: Timestamp;
 };
 
 export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId' | 'position'> & Notice;
@@ -66,13 +53,10 @@ export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'even
 /** Due time of a delivery that a user requested: before all others, regardless of its receiver's health. */
 export const DUE_NOW = toTimestamp(0);
 
-const DAY_MS = 24 * 3_600_000;
-/** How long deliveries are kept after they have ended (docs/guides/webhooks.md#retries). */
-export const RETENTION_MS = 30 * DAY_MS;
 /** Longer than any schedule can run, so that no pending delivery is removed. */
-const PENDING_RETENTION_MS = 60 * DAY_MS;
+export const PENDING_RETENTION_MS = 60 * 24 * 3_600_000;
 /** Attempts kept with a delivery. */
-const MAX_ATTEMPTS = 50;
+export const MAX_ATTEMPTS = 50;
 
 export const deliveryCollection: Collection<DeliveryDocument> = {
   name: 'webhookDeliveries',
@@ -97,7 +81,7 @@ export const traceOf = ({ trace, eventId }: Pick<DeliveryDocument, 'trace' | 'ev
 const sequenceOf = (payload: Payload, deliveryId: string): string =>
   payload.event === 'Test' ? deliveryId : `booking-${payload.data.bookingId}`;
 
-/** @param now milliseconds since the epoch, here and below */
+/** @param now milliseconds since the epoch */
 export function newDelivery(added: NewDelivery, now: number, due = toTimestamp(now)): DeliveryDocument {
   const { webhookId, account, eventId, position, payload, sealed, trace } = added;
   const deliveryId = deliveryIdOf(eventId, webhookId);
@@ -111,46 +95,10 @@ export function newDelivery(added: NewDelivery, now: number, due = toTimestamp(n
     sequence: sequenceOf(payload, deliveryId),
     body: JSON.stringify(payload),
     ...defined({ sealed, trace }),
-    state: 'Pending',
+    ...untried(now, PENDING_RETENTION_MS),
     due,
-    tries: 0,
-    attempts: [],
     eventAt: payload.timestamp,
-    createdAt: toTimestamp(now),
-    expiresAt: toTimestamp(now + PENDING_RETENTION_MS),
   };
-}
-
-/**
- * A delivery after attempts with this outcome. A success always counts; a failure changes the
- * state only of a delivery that is still pending.
- */
-export function afterAttempts(
-  delivery: DeliveryDocument,
-  attempts: readonly Attempt[],
-  outcome: Outcome,
-  now: number,
-): DeliveryDocument {
-  const tries = delivery.tries + 1;
-  const attempted = { ...delivery, attempts: [...delivery.attempts, ...attempts].slice(-MAX_ATTEMPTS) };
-  if (outcome.state === 'Delivered') return { ...attempted, ...endedAt(now), state: 'Delivered', tries };
-  if (delivery.state !== 'Pending') return attempted;
-  if (outcome.state === 'Failed') return { ...ended(attempted, outcome, now), tries };
-  return { ...attempted, tries, due: toTimestamp(now + outcome.delay), delayMs: outcome.delay };
-}
-
-export const ended = (
-  delivery: DeliveryDocument,
-  { state, reason }: { readonly state: 'Failed' | 'Cancelled'; readonly reason: string },
-  now: number,
-): DeliveryDocument => ({ ...delivery, ...endedAt(now), state, reason });
-
-const endedAt = (now: number) => ({ due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) });
-
-/** A delivery with a full schedule ahead of it, from any state. */
-export function restarted(delivery: DeliveryDocument, due: Timestamp, now: number): DeliveryDocument {
-  const { reason: _, delayMs: __, ...rest } = delivery;
-  return { ...rest, state: 'Pending', due, tries: 0, expiresAt: toTimestamp(now + PENDING_RETENTION_MS) };
 }
 
 /** Whether a delivery waits for its first attempt. */

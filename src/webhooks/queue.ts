@@ -1,19 +1,17 @@
-import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
+import type { DocumentStore, Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
-import { inPages } from '../event-loop/in-pages.ts';
-import { dueCorrected } from '../outbox/due.ts';
+import { dueCorrected, endedEarly, restarted } from '../outbox/progress.ts';
+import { OutboxQueue } from '../outbox/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import {
-  type Attempt,
-  afterAttempts,
   type DeliveryDocument,
   DUE_NOW,
   deliveryCollection,
-  ended,
+  MAX_ATTEMPTS,
   type NewDelivery,
   newDelivery,
-  restarted,
+  PENDING_RETENTION_MS,
 } from './delivery.ts';
 import {
   dueOf,
@@ -23,37 +21,14 @@ import {
   pendingInSequences,
   pendingOf,
 } from './delivery-queries.ts';
-import type { Outcome } from './schedule.ts';
-
-/** Page size of the query for registrations with pending deliveries. */
-const MAX_WAITING_PAGE = 64;
-/** Deliveries per commit. */
-const PAGE = 100;
-
-export type Listener = (delivery: DeliveryDocument) => void;
 
 type Delivery = Stored<DeliveryDocument>;
-type Change = (delivery: DeliveryDocument) => DeliveryDocument | undefined;
 
-/** The deliveries, in the document store. Each is stored as pending before it is sent. One process at a time sends, so none is claimed. */
-export class DeliveryQueue {
-  readonly #collection: Documents<DeliveryDocument>;
-  readonly #clock: Clock;
-  readonly #listeners = new Set<Listener>();
-
-  private constructor(collection: Documents<DeliveryDocument>, clock: Clock) {
-    this.#collection = collection;
-    this.#clock = clock;
-  }
-
+/** The deliveries, in the document store. */
+export class DeliveryQueue extends OutboxQueue<DeliveryDocument> {
   static async open({ documents, clock }: { readonly documents: DocumentStore; readonly clock: Clock }) {
-    return new DeliveryQueue(await documents.open(deliveryCollection), clock);
-  }
-
-  /** Calls `listener` with every delivery that this process creates or changes. @returns a function that stops it */
-  onChange(listener: Listener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    const deliveries = await documents.open(deliveryCollection);
+    return new DeliveryQueue(deliveries, clock, { oldest: oldestPending() }, MAX_ATTEMPTS);
   }
 
   /**
@@ -61,17 +36,9 @@ export class DeliveryQueue {
    * @param due default: now
    * @returns undefined if the registration already has one for that event
    */
-  async add(added: NewDelivery, due?: Timestamp): Promise<Delivery | undefined> {
-    const document = newDelivery(added, this.#clock(), due);
-    if (!(await this.#collection.insert(document.deliveryId, document))) return undefined;
-    this.#notify(document);
-    return { key: document.deliveryId, version: 1, document };
-  }
-
-  /** The deliveries of these ids that exist, by id. */
-  async existing(deliveryIds: readonly string[]): Promise<ReadonlyMap<string, Delivery>> {
-    if (deliveryIds.length === 0) return new Map();
-    return new Map((await this.#collection.getMany(deliveryIds)).map((stored) => [stored.key, stored]));
+  add(added: NewDelivery, due?: Timestamp): Promise<Delivery | undefined> {
+    const document = newDelivery(added, this.clock(), due);
+    return this.insert(document.deliveryId, document);
   }
 
   /**
@@ -84,104 +51,50 @@ export class DeliveryQueue {
     limit: number,
     inFlight: ReadonlySet<string>,
   ): Promise<{ readonly deliveries: readonly Delivery[]; readonly hasMore: boolean }> {
-    const now = toTimestamp(this.#clock());
+    const now = toTimestamp(this.clock());
     const most = limit + inFlight.size;
-    const page = await Array.fromAsync(this.#collection.find(dueOf(webhookId, most, now)));
+    const page = await Array.fromAsync(this.records.find(dueOf(webhookId, most, now)));
     const due = new Map(page.filter(({ key }) => !inFlight.has(key)).map((stored) => [stored.key, stored]));
     if (page.length < most) return { deliveries: [...due.values()], hasMore: false };
     const sequences = new Set(Array.from(due.values(), ({ document }) => document.sequence));
     const ofSequences = pendingInSequences(webhookId, [...sequences]);
     // Usually there are no others; the index answers that without reading a delivery.
-    if ((await this.#collection.count(ofSequences)) > due.size) {
-      for await (const stored of this.#collection.find(ofSequences))
+    if ((await this.records.count(ofSequences)) > due.size) {
+      for await (const stored of this.records.find(ofSequences))
         if (stored.document.due <= now && !inFlight.has(stored.key)) due.set(stored.key, stored);
     }
     return { deliveries: [...due.values()], hasMore: true };
   }
 
-  /** Stores attempts of a delivery and their outcome. */
-  async complete(stored: Delivery, attempts: readonly Attempt[], outcome: Outcome): Promise<void> {
-    await this.#change(stored.key, (delivery) => afterAttempts(delivery, attempts, outcome, this.#clock()), stored);
-  }
-
-  /**
-   * Every registration with pending deliveries, and the first one due. Seeks from registration to registration, so that a long queue does
-   * not delay the others; where each has only a few deliveries, one query covers many registrations.
-   */
-  async *waiting(): AsyncGenerator<DeliveryDocument> {
-    let above = '';
-    for (let limit = 1; ; ) {
-      let registrations = 0;
-      const page = await Array.fromAsync(this.#collection.find(firstPendingAfter(above, limit)));
-      for (const { document } of page) {
-        if (document.webhookId === above) continue;
-        above = document.webhookId;
-        registrations += 1;
-        yield document;
-      }
-      if (page.length < limit) return;
-      limit = Math.min(2 * registrations, MAX_WAITING_PAGE);
-    }
-  }
-
-  /** The pending delivery that was created first, of all registrations. */
-  async oldest(): Promise<DeliveryDocument | undefined> {
-    for await (const { document } of this.#collection.find(oldestPending())) return document;
-    return undefined;
+  /** Every registration with pending deliveries: the first one due. */
+  waiting(): AsyncGenerator<DeliveryDocument> {
+    return this.firstOfEach(({ webhookId }) => webhookId, firstPendingAfter);
   }
 
   /** Makes deliveries due now that a wrong clock has put off. @returns whether there were any */
-  async correctDue(webhookId: string): Promise<boolean> {
-    const now = this.#clock();
-    const correct: Change = (delivery) => dueCorrected(delivery, now);
-    let isAny = false;
-    for await (const page of inPages(this.#collection.find(notDueBefore(webhookId, toTimestamp(now))), PAGE)) {
-      const corrected = await Promise.all(page.map((stored) => this.#change(stored.key, correct, stored)));
-      isAny ||= corrected.some((delivery) => delivery !== undefined);
-    }
-    return isAny;
+  correctDue(webhookId: string): Promise<boolean> {
+    const now = this.clock();
+    return this.changeAll(notDueBefore(webhookId, toTimestamp(now)), (delivery) => dueCorrected(delivery, now));
   }
 
   /** Cancels the pending deliveries of a registration. */
   async cancelAll(webhookId: string, reason: string): Promise<void> {
-    const cancel: Change = (delivery) =>
-      delivery.state === 'Pending' ? ended(delivery, { state: 'Cancelled', reason }, this.#clock()) : undefined;
-    for await (const page of inPages(this.#collection.find(pendingOf(webhookId)), PAGE))
-      await Promise.all(page.map((stored) => this.#change(stored.key, cancel, stored)));
+    const how = { state: 'Cancelled', reason } as const;
+    await this.changeAll(pendingOf(webhookId), (delivery) => endedEarly(delivery, how, this.clock()));
   }
 
   /** Makes a delivery due before all others, with a full schedule ahead of it, from any state. */
   resend(deliveryId: string): Promise<DeliveryDocument | undefined> {
-    return this.#change(deliveryId, (delivery) => restarted(delivery, DUE_NOW, this.#clock()));
+    return this.change(deliveryId, (delivery) => restarted(delivery, DUE_NOW, this.clock(), PENDING_RETENTION_MS));
   }
 
   /** Makes a delivery due again if it has failed or was cancelled. @returns whether it was */
   async revive(deliveryId: string): Promise<boolean> {
-    const revived = await this.#change(deliveryId, (delivery) => {
-      const now = this.#clock();
+    const revived = await this.change(deliveryId, (delivery) => {
+      const now = this.clock();
       const hasEnded = delivery.state === 'Failed' || delivery.state === 'Cancelled';
-      return hasEnded ? restarted(delivery, toTimestamp(now), now) : undefined;
+      return hasEnded ? restarted(delivery, toTimestamp(now), now, PENDING_RETENTION_MS) : undefined;
     });
     return revived !== undefined;
-  }
-
-  async get(deliveryId: string): Promise<DeliveryDocument | undefined> {
-    return (await this.#collection.get(deliveryId))?.document;
-  }
-
-  /**
-   * @param stored as it was read, if it was; need not be the latest version
-   * @returns undefined if it does not exist, or `next` left it as it was
-   */
-  async #change(key: string, next: Change, stored?: Delivery): Promise<DeliveryDocument | undefined> {
-    const change = (delivery: DeliveryDocument | undefined) => delivery && next(delivery);
-    const updated = await this.#collection.update(key, change, stored && { stored });
-    if (!updated.isChanged) return undefined;
-    this.#notify(updated.stored.document);
-    return updated.stored.document;
-  }
-
-  #notify(delivery: DeliveryDocument): void {
-    for (const listener of this.#listeners) listener(delivery);
   }
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import { webhooks as registered } from '../../projections/webhooks.ts';
 import type { WebhookCommands } from '../commands/webhooks.ts';
+import { isDeliverable } from '../contract/webhook-payload.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { DELIVERER } from '../domain/account.ts';
@@ -10,32 +11,31 @@ import type { Timestamp } from '../domain/ids.ts';
 import { loadOnce } from '../event-loop/load-once.ts';
 import { logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
-import { createRole, type RunningRole } from '../leases/role.ts';
-import { openFailedEvents } from '../outbox/failed-events.ts';
-import type { FanOut } from '../outbox/follow-kinds.ts';
+import type { OutboxTuning } from '../outbox/follow-kinds.ts';
 import { prepareMarks } from '../outbox/marks.ts';
+import { openOutbox, type Sending } from '../outbox/outbox.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { openBreakers } from './breakers.ts';
-import { createDeliverer, type Deliverer, type DelivererDeps } from './deliverer.ts';
-import type { Attempt, DeliveryDocument } from './delivery.ts';
-import { startFanOut } from './fan-out/fan-out.ts';
+import { createDeliverer, type Deliverer, type DelivererDeps, type InFlightLimits } from './deliverer.ts';
+import { type Attempt, type DeliveryDocument, deliveryIdOf } from './delivery.ts';
 import { FAN_OUT_GROUPS } from './fan-out/groups.ts';
+import { storeDeliveries } from './fan-out/store-deliveries.ts';
 import { createOnRequest } from './inspect/on-request.ts';
 import { type RequestHeaders, requestHeaders } from './inspect/request-headers.ts';
 import { type ListDeliveries, openDeliverySearch } from './inspect/search.ts';
-import type { InFlightLimits } from './permits.ts';
-import { DeliveryQueue, type Listener } from './queue.ts';
+import { DeliveryQueue } from './queue.ts';
 import { createRegistrations, type IsConnected } from './registrations.ts';
 import type { SenderOptions } from './send/http-sender.ts';
 import { createSealedBodies } from './send/sealed-bodies.ts';
-import type { Sender } from './send/sender.ts';
+import { isSuccess, type Sender } from './send/sender.ts';
 
+export { RETENTION_MS } from '../outbox/progress.ts';
 export type { Breaker } from './breaker.ts';
 export type { Attempt, DeliveryDocument } from './delivery.ts';
-export { DUE_NOW, RETENTION_MS } from './delivery.ts';
+export { DUE_NOW } from './delivery.ts';
 export type { RequestHeaders } from './inspect/request-headers.ts';
 export type { BookingReference, DeliveryCursor } from './inspect/search.ts';
 
@@ -58,14 +58,13 @@ export type WebhooksDeps = {
 };
 
 /** Timing of deliveries; the defaults suit production. */
-type Tuning = {
+type Tuning = OutboxTuning & {
   readonly inFlight?: InFlightLimits;
-  readonly pollIntervalMs?: number;
-  readonly readModelWaitMs?: number;
-  /** How often the marks are stored. */
-  readonly markEveryMs?: number;
   readonly failureDelaysMs?: readonly number[];
 };
+
+/** Deliveries of a webhook that are searched for its last error, newest first, if no delivery of an event led to its end. */
+const SEARCHED = 20;
 
 export type Webhooks = Awaited<ReturnType<typeof createWebhooks>>;
 
@@ -76,21 +75,30 @@ export type Webhooks = Awaited<ReturnType<typeof createWebhooks>>;
 export async function createWebhooks(deps: WebhooksDeps) {
   const { events, documents, heartbeats, readModels, clock, logger, tuning = {} } = deps;
   const parts = await openParts(deps);
-  const { queue, search, bodies, breakers, failedEvents, registrations, sender, disable } = parts;
+  const { queue, search, bodies, breakers, registrations, sender, disable } = parts;
   const stopping = new AbortController();
   let deliverer: Deliverer | undefined;
   let starting: Promise<void> | undefined;
-  const role = createRole({
-    name: 'webhooks',
+  const { failedEvents, ...outbox } = await openOutbox({
+    role: 'webhooks',
+    kinds: FAN_OUT_GROUPS.map(({ kind }) => kind),
+    groups: FAN_OUT_GROUPS,
+    // Once past an event, it has every registration made before the event; one made after the event has a later position.
+    reads: [registered],
+    ping: registrations.ping,
+    send: deliver,
+    events,
     documents,
     heartbeats,
+    readModels,
     clock,
     logger,
-    run: deliver,
+    tuning,
+    failureDelaysMs: tuning.failureDelaysMs,
   });
 
-  async function deliver(isActive: () => boolean): Promise<RunningRole> {
-    const { inFlight, pollIntervalMs, readModelWaitMs, markEveryMs } = tuning;
+  async function deliver(isActive: () => boolean): Promise<Sending> {
+    const { inFlight, pollIntervalMs } = tuning;
     const current = createDeliverer({
       queue,
       registrations,
@@ -104,34 +112,20 @@ export async function createWebhooks(deps: WebhooksDeps) {
       isActive,
       breakers: await breakers.load(),
     });
-    let fanOut: FanOut | undefined;
-    const stop = async () => {
-      deliverer = undefined;
-      await Promise.all([fanOut?.close(), current.stop()]);
+    return {
+      async start() {
+        await current.start();
+        deliverer = current;
+      },
+      async handle(event) {
+        if (isDeliverable(event))
+          await storeDeliveries({ events, readModels, registrations, queue, deliverer: current, clock }, event);
+      },
+      async stop() {
+        deliverer = undefined;
+        await current.stop();
+      },
     };
-    try {
-      // First what is stored already: of one booking, it may come before what fan-out will add.
-      await current.start();
-      deliverer = current;
-      fanOut = await startFanOut({
-        events,
-        documents,
-        readModels,
-        registrations,
-        queue,
-        failedEvents,
-        clock,
-        logger,
-        deliverer,
-        readModelWaitMs,
-        pollIntervalMs,
-        markEveryMs,
-      });
-    } catch (error) {
-      await stop();
-      throw error;
-    }
-    return { stop, isStuck: fanOut.isStuck };
   }
 
   /** Adds the marks of this release. A process with any role calls this before it answers requests. */
@@ -157,7 +151,7 @@ export async function createWebhooks(deps: WebhooksDeps) {
      */
     async start(): Promise<void> {
       await prepare();
-      starting = waitForReadModels({ events, readModels, logger, signal: stopping.signal }).then(role.start);
+      starting = waitForReadModels({ events, readModels, logger, signal: stopping.signal }).then(outbox.start);
       const { parked } = await failedEvents.count();
       if (parked > 0)
         logger.warn({ parked }, 'There are parked events, which no delivery was made of; see `venue parked list`');
@@ -167,7 +161,7 @@ export async function createWebhooks(deps: WebhooksDeps) {
     async stop(): Promise<void> {
       stopping.abort();
       await starting;
-      await role.stop();
+      await outbox.stop();
       await sender.close();
     },
 
@@ -180,6 +174,15 @@ export async function createWebhooks(deps: WebhooksDeps) {
     async getDelivery(deliveryId: string): Promise<DeliveryDocument | undefined> {
       const delivery = await queue.get(deliveryId);
       return delivery && (await bodies.opened([delivery]))[0];
+    },
+
+    /** Why the last attempt failed: of the delivery of an event, or of the newest deliveries. Undefined if it did not. */
+    async lastError(webhookId: string, eventId: string | undefined): Promise<string | undefined> {
+      const delivery = eventId === undefined ? undefined : await queue.get(deliveryIdOf(eventId, webhookId));
+      const deliveries = delivery ? [delivery] : await search.list({ webhookId, limit: SEARCHED });
+      const [last] = deliveries.flatMap(({ attempts }) => attempts.slice(-1)).sort((a, b) => (a.at < b.at ? 1 : -1));
+      if (last === undefined || isSuccess(last)) return undefined;
+      return last.error?.message ?? `The endpoint answered with status ${last.status}.`;
     },
 
     /** The headers of attempts of a delivery, as they were sent. */
@@ -202,17 +205,16 @@ export async function createWebhooks(deps: WebhooksDeps) {
     countFailedEvents: failedEvents.count,
     replayParked: failedEvents.replay,
     /** Calls `listener` with every delivery that this process creates or changes. @returns a function that stops it */
-    onDelivery: (listener: Listener) => queue.onChange(listener),
+    onDelivery: (listener: (delivery: DeliveryDocument) => void) => queue.onChange(listener),
   };
 }
 
 /** Opens the parts of the delivery pipeline, which also answer requests while another process delivers. */
 async function openParts(deps: WebhooksDeps) {
-  const { events, documents, readModels, credentials, config, clock, logger, isConnected, tuning } = deps;
+  const { events, documents, readModels, credentials, config, clock, logger, isConnected } = deps;
   const queue = await DeliveryQueue.open({ documents, clock });
   const search = await openDeliverySearch({ documents, events });
   const breakers = await openBreakers({ documents, clock });
-  const failedEvents = await openFailedEvents({ documents, clock, ...defined({ delaysMs: tuning?.failureDelaysMs }) });
   const { secretKey } = config;
   const { load } = deps.commands;
   const registrations = createRegistrations({ readModels, credentials, load, secretKey, clock, isConnected });
@@ -230,7 +232,7 @@ async function openParts(deps: WebhooksDeps) {
     const context = { actor: DELIVERER, correlationId: `delivery-${webhookId}`, causationId: eventId };
     await deps.commands.disable({ webhookId, reason }, defined(context));
   };
-  return { queue, search, breakers, failedEvents, registrations, bodies, sender, disable };
+  return { queue, search, breakers, registrations, bodies, sender, disable };
 }
 
 /**

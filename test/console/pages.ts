@@ -66,7 +66,7 @@ async function addFailedMails({ demo, service: { core } }: Running): Promise<voi
     const response = `550 5.1.1 <${'x'.repeat(40)}>: there is no such mailbox here, or it takes no mail of strangers`;
     const outcome = { state: 'Failed', reason: 'The mail server refused it for good.' } as const;
     const attempt = { at: toTimestamp(core.clock()), code: 550, response };
-    await queue.complete({ key, version: 1, document }, attempt, outcome);
+    await queue.complete({ key, version: 1, document }, [attempt], outcome);
   }
 }
 

@@ -173,7 +173,12 @@ describe('the JSON output of the command line', () => {
     const pending = await request(30);
     const [requested] = await Array.fromAsync(core.events.readAll({ types: ['BookingRequested'], limit: 1 }));
     if (requested === undefined) throw new Error('No booking was requested');
-    const { failed } = await openFailedEvents({ documents: core.documents, clock: core.clock, delaysMs: [] });
+    const { failed } = await openFailedEvents({
+      documents: core.documents,
+      clock: core.clock,
+      role: 'webhooks',
+      delaysMs: [],
+    });
     await failed(requested, new Error('Broken'));
 
     const key = { account: brand.account, permissions: ALL_PERMISSIONS, label: 'Webhooks' };

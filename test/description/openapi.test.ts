@@ -10,8 +10,8 @@ import { asOpenApi30 } from '../../src/description/openapi-3.0.ts';
 import { isPlainDate } from '../../src/domain/calendar.ts';
 import { picked } from '../../src/domain/picked.ts';
 import { MAX_WEBHOOKS, WEBHOOKS_PER_MINUTE } from '../../src/domain/webhook.ts';
+import { PLANNED_DELAYS_MS } from '../../src/outbox/schedule.ts';
 import { DISABLE_AFTER_PROBES, MAX_PAUSE_MS } from '../../src/webhooks/breaker.ts';
-import { PLANNED_DELAYS_MS } from '../../src/webhooks/schedule.ts';
 import { DEADLINE_MS } from '../../src/webhooks/send/http-sender.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
 

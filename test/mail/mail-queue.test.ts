@@ -77,7 +77,7 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
     const [first] = await due(1);
     expect((await due(2, [first?.key ?? ''])).map(({ document }) => document.cause)).toEqual(['b', 'c']);
     expect(await queue.oldest()).toMatchObject({ cause: 'a' });
-    await queue.complete(await one(), attempt, { state: 'Pending', delay: HOUR_MS, isTry: true });
+    await queue.complete(await one(), [attempt], { state: 'Pending', delay: HOUR_MS, isTry: true });
     expect(await causes()).toEqual(['b', 'c', 'd']);
     // It still has waited longest.
     expect(await queue.oldest()).toMatchObject({ cause: 'a', tries: 1, attempts: [attempt] });
@@ -88,7 +88,7 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
   test('an ended mail is kept for 30 days, listed by state and account, and can be sent again for a day', async () => {
     await queue.add(mail('a'));
     const stored = await one();
-    await queue.complete(stored, attempt, { state: 'Failed', reason: 'No' });
+    await queue.complete(stored, [attempt], { state: 'Failed', reason: 'No' });
     const [failed] = await queue.list('Failed', 10, 'Brand:7');
     expect(failed).toMatchObject({ reason: 'No', expiresAt: toTimestamp(now + 30 * DAY_MS) });
     expect(await queue.list('Failed', 10, 'Brand:8')).toEqual([]);
@@ -102,7 +102,7 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
       attempts: [attempt],
       notAfter: toTimestamp(now + DAY_MS),
     });
-    await queue.complete(await one(), { ...attempt, code: 250 }, { state: 'Sent' });
+    await queue.complete(await one(), [{ ...attempt, code: 250 }], { state: 'Sent' });
     const [sent] = await queue.list('Sent', 10);
     expect(sent).not.toHaveProperty('reason');
     expect(await queue.resend('nothing', () => true)).toBeUndefined();
@@ -112,9 +112,9 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
     await queue.add(mail('a'));
     const stored = await one();
     await queue.end(stored, { state: 'Skipped', reason: 'Gone' });
-    await queue.complete(stored, attempt, { state: 'Pending', delay: 0, isTry: true });
+    await queue.complete(stored, [attempt], { state: 'Pending', delay: 0, isTry: true });
     expect(await queue.get(stored.key)).toMatchObject({ state: 'Skipped', reason: 'Gone', attempts: [attempt] });
-    await queue.complete(stored, { ...attempt, code: 250 }, { state: 'Sent' });
+    await queue.complete(stored, [{ ...attempt, code: 250 }], { state: 'Sent' });
     expect(await queue.get(stored.key)).toMatchObject({ state: 'Sent' });
   });
 
@@ -122,7 +122,7 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
     const ahead = await MailQueue.open({ documents: store, clock: () => now + 10 * DAY_MS });
     await ahead.add(mail('a'));
     await queue.add(mail('b'));
-    await queue.complete(await one(), attempt, { state: 'Pending', delay: HOUR_MS, isTry: true });
+    await queue.complete(await one(), [attempt], { state: 'Pending', delay: HOUR_MS, isTry: true });
     expect(await causes()).toEqual([]);
     await queue.correctDue();
     expect(await causes()).toEqual(['a']);
@@ -133,7 +133,7 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
     await queue.add(mail('c', { userId: 'usr_2' }));
     const stored = await one();
     await queue.deleteOf('usr_1');
-    await queue.complete(stored, attempt, { state: 'Sent' });
+    await queue.complete(stored, [attempt], { state: 'Sent' });
     expect(await queue.list('Sent', 10)).toEqual([]);
     expect(await causes()).toEqual(['c']);
   });

@@ -48,7 +48,7 @@ test('an operator sees that mail waits, that its server is away, that no process
   const email = 'ada@example.com';
   const user = accepted(await users.add({ email, password: 'a long password', accounts: [account] }, CONTEXT));
   const [event] = await Array.fromAsync(events.readAll());
-  const failed = await openFailedEvents({ documents, clock, into: 'mails', delaysMs: [] });
+  const failed = await openFailedEvents({ documents, clock, role: 'mail', delaysMs: [] });
   await failed.failed(event as StoredEvent, new Error('Boom'));
   await mailing.core.mail.enqueue({
     kind: 'PasswordReset',

@@ -309,7 +309,7 @@ test('a clock that is set back does not extend the wait of a failed event', asyn
   const [stored] = await Array.fromAsync(venue.events.readAll({ types: ['BookingApproved'] }));
   if (stored === undefined) throw new Error('Not stored');
   const { documents, clock } = venue;
-  const anHourAhead = await openFailedEvents({ documents, clock: () => clock() + 3_600_000 });
+  const anHourAhead = await openFailedEvents({ documents, clock: () => clock() + 3_600_000, role: 'webhooks' });
   await anHourAhead.failed(stored, new Error('Broken'));
   await addMarks(venue.documents, 'webhooks', { BookingApproved: stored.position });
   const webhooks = await venue.deliver();

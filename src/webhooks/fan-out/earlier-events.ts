@@ -4,11 +4,11 @@ import { toTimestamp } from '../../domain/calendar.ts';
 import type { Recorded } from '../../domain/events.ts';
 import { streamOf } from '../../domain/streams.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
+import { RETENTION_MS } from '../../outbox/progress.ts';
 import { readStream } from '../../outbox/read-stream.ts';
 import type { ReadModels } from '../../read-models/read-models.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
-import { RETENTION_MS } from '../delivery.ts';
 import { deliverable } from '../events.ts';
 
 /** Allowance for clock differences: an event this close to the age limit counts as older. */

@@ -1,8 +1,9 @@
 import type { DocumentStore } from '../../document-store/document-store.ts';
 import { everyDocument } from '../../document-store/queries.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
+import { endedEarly } from '../../outbox/progress.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { type DeliveryDocument, deliveryCollection, ended } from '../delivery.ts';
+import { type DeliveryDocument, deliveryCollection } from '../delivery.ts';
 
 /** A delivery of an event that the log no longer holds. */
 export type LostDelivery = Pick<DeliveryDocument, 'deliveryId' | 'webhookId' | 'event' | 'eventAt' | 'state'> & {
@@ -41,7 +42,7 @@ export async function cancelLost(
   for (const { deliveryId, state } of lost) {
     if (state !== 'Pending') continue;
     const end = { state: 'Cancelled', reason: 'The event was lost when the log was restored' } as const;
-    await deliveries.update(deliveryId, (delivery) => delivery && ended(delivery, end, clock()));
+    await deliveries.update(deliveryId, (delivery) => delivery && endedEarly(delivery, end, clock()));
   }
 }
 

@@ -1,20 +1,14 @@
 /** Limits for the attempts in flight of this process. */
-export type InFlightLimits = {
-  readonly perEndpoint: number;
-  readonly perAccount: number;
-  readonly all: number;
-};
-
-export const IN_FLIGHT: InFlightLimits = { perEndpoint: 4, perAccount: 64, all: 1_024 };
+export type PermitLimits = { readonly perAccount: number; readonly all: number };
 
 type Waiter = { readonly isUnproven: boolean; readonly start: () => void };
 
 /**
  * Permits for the attempts in flight. The next one goes to the waiting account that holds the fewest; among equals, to the one that
- * has waited longest since its last turn. So an account gains nothing by having many endpoints. Endpoints that have not succeeded yet
- * hold at most half of all permits, so endpoints that hang from the beginning leave room for the others.
+ * has waited longest since its last turn. So an account gains nothing by having many receivers. Receivers that have not succeeded yet
+ * hold at most half of all permits, so those that hang from the beginning leave room for the others.
  */
-export function createPermits({ perAccount, all }: Pick<InFlightLimits, 'perAccount' | 'all'>) {
+export function createPermits({ perAccount, all }: PermitLimits) {
   /** Permits held, by account. */
   const inUseBy = new Map<string, number>();
   /** Waiters by account, in order of when the account began to wait or had its last turn. */
@@ -69,8 +63,8 @@ export function createPermits({ perAccount, all }: Pick<InFlightLimits, 'perAcco
 
   return {
     /**
-     * @param account the owner of the endpoint
-     * @param isUnproven the endpoint has not succeeded yet
+     * @param account the owner of the receiver
+     * @param isUnproven the receiver has not succeeded yet
      * @returns a function that releases the permit; call it once
      */
     acquire(account: string, isUnproven: boolean): Promise<() => void> {

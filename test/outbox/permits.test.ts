@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createPermits } from '../../src/webhooks/permits.ts';
+import { createPermits } from '../../src/outbox/permits.ts';
 
 const ACCOUNTS = ['a', 'b', 'c', 'd'];
 const LIMITS = { perAccount: 3, all: 6 };

@@ -1,0 +1,53 @@
+import type { DocumentStore } from '../document-store/document-store.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
+import { createRole, type RunningRole } from '../leases/role.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { openFailedEvents } from './failed-events.ts';
+import { type FanOut, type FollowKindsDeps, followKinds } from './follow-kinds.ts';
+
+/** What stores the records of events, and sends them, while this process has the role. */
+export type Sending = Pick<FollowKindsDeps, 'handle'> & {
+  /** Begins with what is stored already. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** From the log to something sent: failed events, and the role that makes records of events and sends them (docs/decisions/outbox.md). */
+export async function openOutbox(
+  deps: Omit<FollowKindsDeps, 'failedEvents' | 'handle'> & {
+    readonly documents: DocumentStore;
+    readonly heartbeats: Heartbeats<object>;
+    readonly clock: Clock;
+    readonly failureDelaysMs?: readonly number[] | undefined;
+    readonly send: (isActive: () => boolean) => Promise<Sending>;
+  },
+) {
+  const { role: name, documents, heartbeats, clock, logger, failureDelaysMs: delaysMs, send } = deps;
+  const failedEvents = await openFailedEvents({ documents, clock, role: name, delaysMs });
+  const role = createRole({ name, documents, heartbeats, clock, logger, run });
+
+  async function run(isActive: () => boolean): Promise<RunningRole> {
+    const sending = await send(isActive);
+    let fanOut: FanOut | undefined;
+    const stop = async () => {
+      await Promise.all([fanOut?.close(), sending.stop()]);
+    };
+    try {
+      // First what is stored already: of one booking, it may come before what fan-out will add.
+      await sending.start();
+      fanOut = await followKinds({ ...deps, failedEvents, handle: sending.handle });
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+    return { stop, isStuck: fanOut.isStuck };
+  }
+
+  return {
+    /** Takes the role once no other process has it, then fans out and sends. */
+    start: role.start,
+    /** Starts nothing new, finishes the attempts in flight, within seconds, and gives up the role. */
+    stop: role.stop,
+    failedEvents,
+  };
+}
