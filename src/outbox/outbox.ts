@@ -22,26 +22,10 @@ export async function openOutbox(
     readonly send: (isActive: () => boolean) => Promise<Sending>;
   },
 ) {
-  const { role: name, documents, heartbeats, clock, logger, failureDelaysMs: delaysMs, send } = deps;
+  const { role: name, documents, heartbeats, clock, logger, failureDelaysMs: delaysMs } = deps;
   const failedEvents = await openFailedEvents({ documents, clock, role: name, delaysMs });
+  const run = async (isActive: () => boolean) => runOutbox({ ...deps, failedEvents }, await deps.send(isActive));
   const role = createRole({ name, documents, heartbeats, clock, logger, run });
-
-  async function run(isActive: () => boolean): Promise<RunningRole> {
-    const sending = await send(isActive);
-    let fanOut: FanOut | undefined;
-    const stop = async () => {
-      await Promise.all([fanOut?.close(), sending.stop()]);
-    };
-    try {
-      // First what is stored already: of one booking, it may come before what fan-out will add.
-      await sending.start();
-      fanOut = await followKinds({ ...deps, failedEvents, handle: sending.handle });
-    } catch (error) {
-      await stop();
-      throw error;
-    }
-    return { stop, isStuck: fanOut.isStuck };
-  }
 
   return {
     /** Takes the role once no other process has it, then fans out and sends. */
@@ -50,4 +34,21 @@ export async function openOutbox(
     stop: role.stop,
     failedEvents,
   };
+}
+
+/** Sends, and makes records of events, until it is stopped. */
+export async function runOutbox(deps: Omit<FollowKindsDeps, 'handle'>, sending: Sending): Promise<RunningRole> {
+  let fanOut: FanOut | undefined;
+  const stop = async () => {
+    await Promise.all([fanOut?.close(), sending.stop()]);
+  };
+  try {
+    // First what is stored already: of one booking, it may come before what fan-out will add.
+    await sending.start();
+    fanOut = await followKinds({ ...deps, handle: sending.handle });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { stop, isStuck: fanOut.isStuck };
 }
