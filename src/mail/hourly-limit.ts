@@ -1,5 +1,6 @@
 import type { Collection } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
+import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 
 /** The mails about bookings that a user was to get in the last hour. */
@@ -25,25 +26,27 @@ export const recentMailsCollection: Collection<RecentMails> = {
 };
 
 /**
- * Decides whether a mail about a booking goes out at once, or waits for the next digest of its user.
+ * Decides for mails about bookings to a user which of them go out at once, and which wait for the next digest.
  * @param now milliseconds since the epoch
- * @returns `digestAt`: the digest that it waits for
+ * @returns `recent`: undefined if it is as before. `digestAts`: for each mail the digest that it waits for, if it waits
  */
-export function planMail(
+export function planMails(
   before: RecentMails | undefined,
+  count: number,
   now: number,
-): { readonly recent: RecentMails; readonly digestAt: Timestamp | undefined } {
+): { readonly recent: RecentMails | undefined; readonly digestAts: readonly (Timestamp | undefined)[] } {
   const [from, to] = [toTimestamp(now - HOUR_MS), toTimestamp(now)];
-  const at = (before?.at ?? []).filter((each) => from < each && each <= to);
+  const lately = (before?.at ?? []).filter((each) => from < each && each <= to);
+  const alone = Math.min(count, PER_HOUR - lately.length);
   // A digest that is further ahead was planned by a clock that was wrong.
   const open = before?.digestAt !== undefined && isWithinAnHour(before.digestAt, now) ? before.digestAt : undefined;
-  const expiresAt = toTimestamp(now + 2 * HOUR_MS);
-  if (at.length < PER_HOUR) {
-    const recent = { at: [...at, to], ...(open !== undefined && { digestAt: open }), expiresAt };
-    return { recent, digestAt: undefined };
-  }
-  const digestAt = open ?? toTimestamp(now + HOUR_MS);
-  return { recent: { at, digestAt, expiresAt }, digestAt };
+  const digestAt = open ?? (alone < count ? toTimestamp(now + HOUR_MS) : undefined);
+  const at = [...lately, ...Array.from({ length: alone }, () => to)];
+  const isSame = digestAt === before?.digestAt && at.join() === before?.at.join();
+  return {
+    recent: isSame ? undefined : { at, ...defined({ digestAt }), expiresAt: toTimestamp(now + 2 * HOUR_MS) },
+    digestAts: Array.from({ length: count }, (_, index) => (index < alone ? undefined : digestAt)),
+  };
 }
 
 /** Within so much time after the digest, its mails are due. They all go out with the first of them. */
@@ -56,28 +59,6 @@ export const DIGEST_SPREAD_MS = 30_000;
 export function dueInDigest(digestAt: Timestamp, now: number): Timestamp {
   const waited = Math.max(0, HOUR_MS - (Date.parse(digestAt) - now));
   return toTimestamp(Date.parse(digestAt) + (waited / HOUR_MS) * DIGEST_SPREAD_MS);
-}
-
-/**
- * Decides the same for several mails to a user.
- * @returns `recent`: undefined if it is as before
- */
-export function planMails(
-  before: RecentMails | undefined,
-  count: number,
-  now: number,
-): { readonly recent: RecentMails | undefined; readonly digestAts: readonly (Timestamp | undefined)[] } {
-  let recent = before;
-  const digestAts: (Timestamp | undefined)[] = [];
-  while (digestAts.length < count) {
-    const planned = planMail(recent, now);
-    recent = planned.recent;
-    // Those that follow wait for the same one.
-    const same = planned.digestAt === undefined ? 1 : count - digestAts.length;
-    for (let i = 0; i < same; i += 1) digestAts.push(planned.digestAt);
-  }
-  const isSame = recent?.digestAt === before?.digestAt && recent?.at.join() === before?.at.join();
-  return { recent: isSame ? undefined : recent, digestAts };
 }
 
 const isWithinAnHour = (moment: Timestamp, now: number): boolean =>

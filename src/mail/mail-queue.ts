@@ -149,10 +149,7 @@ export class MailQueue extends OutboxQueue<MailRecord> {
   async addAll(mails: readonly NewMail[]): Promise<readonly MailRecord[]> {
     const now = this.clock();
     const byId = new Map(mails.map((mail) => [mailIdOf(mail), mail] as const));
-    const digestAts = await this.#planned(
-      [...byId].filter(([, { kind }]) => isLimited(kind)),
-      now,
-    );
+    const digestAts = await this.#planned(byId, now);
     const records = newRecords([...byId.values()], now, digestAts);
     const stored = await Promise.all(
       records.map(async (record) => ((await this.insert(record.mailId, record)) ? [record] : [])),
@@ -160,29 +157,26 @@ export class MailQueue extends OutboxQueue<MailRecord> {
     return stored.flat();
   }
 
-  /** Counts those of the mails that are new. @returns the digests for which some of them wait, by the id of the mail */
-  async #planned(mails: readonly (readonly [string, NewMail])[], now: number): Promise<ReadonlyMap<string, Timestamp>> {
-    const digests = new Map<string, Timestamp>();
-    if (mails.length === 0) return digests;
-    const known = await this.existing(mails.map(([mailId]) => mailId));
-    const byUser = Map.groupBy(
-      mails.filter(([mailId]) => !known.has(mailId)),
-      ([, { userId }]) => userId,
-    );
+  /** Counts those of the mails that are new and limited. @returns the digests for which some of them wait, by the id of the mail */
+  async #planned(
+    mails: ReadonlyMap<string, NewMail>,
+    now: number,
+  ): Promise<ReadonlyMap<string, Timestamp | undefined>> {
+    const digestAts = new Map<string, Timestamp | undefined>();
+    const limited = [...mails].filter(([, { kind }]) => isLimited(kind));
+    const known = await this.existing(limited.map(([mailId]) => mailId));
+    const added = limited.filter(([mailId]) => !known.has(mailId));
+    const byUser = Map.groupBy(added, ([, { userId }]) => userId);
     await Promise.all(
       Array.from(byUser, ([userId, ofUser]) =>
         this.#recent.update(userId, (before) => {
-          const { recent, digestAts } = planMails(before, ofUser.length, now);
-          for (const [i, [mailId]] of ofUser.entries()) {
-            const digestAt = digestAts[i];
-            if (digestAt === undefined) digests.delete(mailId);
-            else digests.set(mailId, digestAt);
-          }
-          return recent;
+          const planned = planMails(before, ofUser.length, now);
+          for (const [i, [mailId]] of ofUser.entries()) digestAts.set(mailId, planned.digestAts[i]);
+          return planned.recent;
         }),
       ),
     );
-    return digests;
+    return digestAts;
   }
 
   /** Mails that are due: urgent ones first, then those of each account in turn, of each account those that have been due for longest. */

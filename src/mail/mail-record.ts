@@ -87,7 +87,7 @@ export const dateOf = (
 export function newRecords(
   mails: readonly NewMail[],
   now: number,
-  digestAts: ReadonlyMap<string, Timestamp>,
+  digestAts: ReadonlyMap<string, Timestamp | undefined>,
 ): readonly MailRecord[] {
   const dues = new Map<Timestamp, Timestamp>();
   return mails.map((added) => {
