@@ -1,4 +1,4 @@
-import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { isRefusal, type Refusal, refuse, refuseField } from '../domain/decision.ts';
@@ -53,6 +53,9 @@ export async function createAccountContacts(deps: {
     return texts?.address ?? ERASED;
   }
 
+  const readable = async (stored: Stored<Contact> | undefined): Promise<object | undefined> =>
+    stored && { ...stored.document, address: await opened(stored.document) };
+
   /** An address as it is stored. Refuses what is no address, and an account whose personal data was erased. */
   async function sealed(account: Account, typed: string): Promise<Contact | Refusal> {
     const text = normalisedEmail(typed);
@@ -105,16 +108,9 @@ export async function createAccountContacts(deps: {
     },
 
     /** The record with its address opened, for a copy of all data of the account. */
-    async readable(key: string): Promise<object | undefined> {
-      const stored = await records.get(key);
-      return stored && { ...stored.document, address: await opened(stored.document) };
-    },
-
+    readable: async (key: string) => readable(await records.get(key)),
     /** The same of the address that is to be confirmed. */
-    async readablePending(key: string): Promise<object | undefined> {
-      const stored = await pendingRecords.get(key);
-      return stored && { ...stored.document, address: await opened(stored.document) };
-    },
+    readablePending: async (key: string) => readable(await pendingRecords.get(key)),
   };
 }
 

@@ -89,7 +89,7 @@ export function createRecipients(deps: Deps): Recipients['of'] {
     const all = await Promise.all(
       mails.map(async (mail) => {
         const readers = (await readersOf(mail)).filter((userId) => actor.kind !== 'user' || actor.id !== userId);
-        return readers.map((userId) => newMail(event, mail.kind, userId, accountKey(mail.account), mail.about));
+        return readers.map((userId) => newMail(event, { ...mail, account: accountKey(mail.account), userId }));
       }),
     );
     const first = new Map<string, NewMail>();
@@ -101,7 +101,7 @@ export function createRecipients(deps: Deps): Recipients['of'] {
   async function toActor(event: Recorded, mail: BookingMail): Promise<NewMail[]> {
     const { actor } = event.metadata;
     if (actor.kind !== 'user' || !(await readersOf(mail)).includes(actor.id)) return [];
-    return [newMail(event, mail.kind, actor.id, accountKey(mail.account), mail.about)];
+    return [newMail(event, { ...mail, account: accountKey(mail.account), userId: actor.id })];
   }
 
   async function toManagers(
@@ -111,7 +111,7 @@ export function createRecipients(deps: Deps): Recipients['of'] {
     about: NewMail['about'],
   ): Promise<NewMail[]> {
     const managers = (await membersOf(account)).filter(({ role }) => mayGet(kind, account.kind, role));
-    return managers.map(({ userId }) => newMail(event, kind, userId, accountKey(account), about));
+    return managers.map(({ userId }) => newMail(event, { kind, userId, account: accountKey(account), about }));
   }
 
   return async (event) => {
@@ -139,13 +139,16 @@ export function createRecipients(deps: Deps): Recipients['of'] {
         return toManagers(event, event.type, event.data.account, { apiKeyId: event.data.apiKeyId, ...byOf(event) });
       case 'MemberRoleChanged': {
         const { userId, account, role } = event.data;
-        return [newMail(event, 'RoleChanged', userId, accountKey(account), { role: roleOf(role), ...byOf(event) })];
+        const about = { role: roleOf(role), ...byOf(event) };
+        return [newMail(event, { kind: 'RoleChanged', userId, account: accountKey(account), about })];
       }
       case 'PasswordChanged': {
         const { userId } = event.data;
         const at = await passwordChangedAt(userId);
         // The change is one event per account of the user, which all lead to the same mail.
-        return at === undefined ? [] : [{ ...newMail(event, event.type, userId, undefined, {}), cause: digitsOf(at) }];
+        return at === undefined
+          ? []
+          : [{ ...newMail(event, { kind: event.type, userId, about: {} }), cause: digitsOf(at) }];
       }
       default:
         return [];
@@ -173,17 +176,8 @@ export const aboutOf = ({
 /** Who did it, as an id. The name is looked up when the mail is sent. */
 const byOf = ({ metadata: { actor } }: Recorded): { readonly by: string } => ({ by: `${actor.kind}:${actor.id}` });
 
-const newMail = (
-  event: Recorded,
-  kind: ChosenKind | AlwaysKind,
-  userId: string,
-  account: AccountKey | undefined,
-  about: NewMail['about'],
-): NewMail => ({
-  kind,
+const newMail = (event: Recorded, mail: Omit<NewMail, 'cause' | 'at'>): NewMail => ({
+  ...mail,
   cause: event.id,
-  userId,
-  about,
   at: event.metadata.at,
-  ...(account !== undefined && { account }),
 });

@@ -53,43 +53,41 @@ export function judge(
   now: number,
 ): { readonly refusals: Refusals; readonly judged: Judged; readonly reopened: readonly string[] } {
   const { mailId, userId, attempts, to } = mail;
+  const judged = (judgement: Judged, changed: Partial<Refusals> = {}, reopened: readonly string[] = []) => ({
+    refusals: { refused, acceptedAt, ...changed },
+    judged: judgement,
+    reopened,
+  });
   const domain = to.slice(to.lastIndexOf('@') + 1).toLowerCase();
   if (result.outcome === 'accepted') {
     const others = [...acceptedAt].filter(([accepted]) => accepted !== domain).slice(1 - REMEMBERED);
-    const refusals = {
+    return judged(result, {
       refused: refused.filter((each) => each.domain !== domain),
       acceptedAt: new Map([...others, [domain, now] as const]),
-    };
-    return { refusals, judged: result, reopened: [] };
+    });
   }
   /** Whether the server has accepted any mail since this one was last tried, which was then. */
   const isTakingOthers = (triedAt: number) => [...acceptedAt.values()].some((at) => at > triedAt);
   const { response, code } = result;
   if (result.outcome !== 'refused') {
     const isHeld = code !== undefined && !isTakingOthers(timeOf(attempts.at(-1)));
-    const judged: Judged = isHeld ? { outcome: 'held', cause: result.cause, response, code } : result;
-    return { refusals: { refused, acceptedAt }, judged, reopened: [] };
+    return judged(isHeld ? { outcome: 'held', cause: result.cause, response, code } : result);
   }
-  if (!result.isFinal || code === undefined) return { refusals: { refused, acceptedAt }, judged: result, reopened: [] };
+  if (!result.isFinal || code === undefined) return judged(result);
 
   const text = comparable(result.response);
   const others = refused.filter((each) => each.mailId !== mailId && each.at > now - FORGOTTEN_AFTER_MS);
   const withThis = [...others, { mailId, userId, domain, text, at: now }].slice(-REMEMBERED);
-  const refusals = { refused: withThis, acceptedAt };
-  if (!isAboutService(text, withThis)) return { refusals, judged: result, reopened: [] };
+  if (!isAboutService(text, withThis)) return judged(result, { refused: withThis });
 
   const refusedAt = timeOf(attempts.findLast((attempt) => comparable(attempt.response) === text));
-  if ((acceptedAt.get(domain) ?? 0) > refusedAt)
-    return { refusals: { refused: others, acceptedAt }, judged: result, reopened: [] };
+  if ((acceptedAt.get(domain) ?? 0) > refusedAt) return judged(result, { refused: others });
   const hadFailed = isAboutService(text, others) ? [] : others.filter((each) => each.text === text);
   const reopened = hadFailed.map((each) => each.mailId);
-  return {
-    refusals,
-    judged: isTakingOthers(refusedAt)
-      ? { ...result, isFinal: false }
-      : { outcome: 'held', cause: 'RefusesService', response, code },
-    reopened,
-  };
+  const judgement: Judged = isTakingOthers(refusedAt)
+    ? { ...result, isFinal: false }
+    : { outcome: 'held', cause: 'RefusesService', response, code };
+  return judged(judgement, { refused: withThis }, reopened);
 }
 
 /** Infinity if there was no attempt. */

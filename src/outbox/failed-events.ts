@@ -94,13 +94,13 @@ export async function openFailedEvents(deps: {
   }
 
   /** @returns the stored state, or undefined if it has changed meanwhile */
-  async function change(last: Stored<FailedEvent>, to: Partial<FailedEvent>): Promise<Stored<FailedEvent> | undefined> {
+  async function change(last: Stored<FailedEvent>, to: Partial<FailedEvent>): Promise<FailedEvent | undefined> {
     const { isChanged, stored } = await collection.update(
       last.key,
       (event, version) => (event !== undefined && version === last.version ? { ...event, ...to } : undefined),
       { stored: last },
     );
-    return isChanged ? stored : undefined;
+    return isChanged ? stored.document : undefined;
   }
 
   return {
@@ -122,7 +122,7 @@ export async function openFailedEvents(deps: {
 
     async failedAgain(event: Stored<FailedEvent>, error: unknown): Promise<FailedEvent | undefined> {
       const failures = event.document.failures + 1;
-      return (await change(event, { failures, reason: reasonOf(error), ...afterFailure(failures) }))?.document;
+      return change(event, { failures, reason: reasonOf(error), ...afterFailure(failures) });
     },
 
     async postponedAgain(event: Stored<FailedEvent>, error: unknown): Promise<void> {
@@ -154,17 +154,14 @@ export async function openFailedEvents(deps: {
 
     /** Makes parked events due, one or all, as if they had never failed. @returns how many */
     async replay(eventId?: string): Promise<number> {
-      const stored = eventId === undefined ? undefined : await collection.get(eventId);
       const chosen =
         eventId === undefined
           ? await Array.fromAsync(collection.find(inState('Parked')))
-          : stored === undefined || stored.document.state !== 'Parked'
-            ? []
-            : [stored];
+          : [await collection.get(eventId)];
       let replayed = 0;
-      for (const parked of chosen) {
-        if ((await change(parked, { state: 'Retrying', failures: 0, ...dueIn(0, clock()) })) !== undefined)
-          replayed += 1;
+      for (const event of chosen) {
+        if (event?.document.state !== 'Parked') continue;
+        if (await change(event, { state: 'Retrying', failures: 0, ...dueIn(0, clock()) })) replayed += 1;
       }
       return replayed;
     },

@@ -16,18 +16,21 @@ export const PLANNED_DELAYS_MS: readonly number[] = [
   14 * HOUR_MS,
 ];
 
-const JITTER = 0.2;
+/** Jitter of ±20 %, so that what failed together is not tried again together. */
+export const JITTER = 0.2;
+
+/** @param random in [0, 1) */
+export const jittered = (ms: number, random: number): number => ms * (1 - JITTER + 2 * JITTER * random);
 
 /**
  * The delay before the next try, in milliseconds; `undefined` after the last one.
  * @param tries the number of failed tries so far, at least 1
  * @param retryAfter the receiver's `Retry-After`, in milliseconds: it can stretch the planned delay to at most twice its length,
  *   and never shortens it
- * @param random in [0, 1): jitter of ±20 %, so that what failed together is not tried again together
+ * @param random in [0, 1)
  */
 export function delayBeforeNext(tries: number, retryAfter: number | undefined, random: number): number | undefined {
   const planned = PLANNED_DELAYS_MS[tries];
   if (planned === undefined) return undefined;
-  const jittered = planned * (1 - JITTER + 2 * JITTER * random);
-  return Math.round(Math.max(jittered, Math.min(retryAfter ?? 0, 2 * planned)));
+  return Math.round(Math.max(jittered(planned, random), Math.min(retryAfter ?? 0, 2 * planned)));
 }

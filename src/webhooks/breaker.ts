@@ -1,6 +1,7 @@
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { JITTER, jittered } from '../outbox/schedule.ts';
 
 /**
  * The circuit breaker of an endpoint, and how an attempt changes it (docs/decisions/webhook-deliveries.md). Pure: the caller passes the
@@ -12,8 +13,6 @@ export const OPENS_AFTER = 5;
 /** The pause before the first probe; it doubles with each probe that fails, up to {@link MAX_PAUSE_MS}. */
 const FIRST_PAUSE_MS = 5_000;
 export const MAX_PAUSE_MS = 10 * 60_000;
-/** Jitter, so that the probes of endpoints that failed together spread out. */
-const JITTER = 0.2;
 /** A registration is disabled after so many failed probes in a row. Most follow a pause of ten minutes, so they take about five days or longer. */
 export const DISABLE_AFTER_PROBES = 720;
 
@@ -69,8 +68,7 @@ function openAfterFailure(
 ): Open | undefined {
   const paused = (since: Timestamp, planned: number, failedProbes: number): Open => {
     const pauseMs = Math.min(planned, MAX_PAUSE_MS);
-    const jittered = Math.round(pauseMs * (1 - JITTER + 2 * JITTER * random));
-    return { since, pauseMs, probeAt: toTimestamp(now + jittered), failedProbes };
+    return { since, pauseMs, probeAt: toTimestamp(now + Math.round(jittered(pauseMs, random))), failedProbes };
   };
   if (open === undefined) return failures >= OPENS_AFTER ? paused(toTimestamp(now), FIRST_PAUSE_MS, 0) : undefined;
   // Attempts that were under way when it opened do not stretch the pause.

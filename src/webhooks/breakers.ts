@@ -20,13 +20,7 @@ const breakerCollection: Collection<BreakerDocument> = {
 /** Longer than an endpoint can fail before its registration is disabled. */
 const RETENTION_MS = 60 * 24 * 3_600_000;
 
-/** The breakers in memory of the process that delivers, the only one that changes them. */
-export type LoadedBreakers = {
-  /** As of the last change, stored or not. */
-  state(webhookId: string): Breaker;
-  /** Changes the state at once, then the store. */
-  change(webhookId: string, next: (breaker: Breaker) => Breaker): Promise<void>;
-};
+export type LoadedBreakers = Awaited<ReturnType<Awaited<ReturnType<typeof openBreakers>>['load']>>;
 
 /** The circuit breakers of all endpoints, in the document store. */
 export async function openBreakers({ documents, clock }: { readonly documents: DocumentStore; readonly clock: Clock }) {
@@ -50,14 +44,16 @@ export async function openBreakers({ documents, clock }: { readonly documents: D
       return open;
     },
 
-    /** Loads all of them. */
-    async load(): Promise<LoadedBreakers> {
+    /** Loads all of them into the memory of the process that delivers, the only one that changes them. */
+    async load() {
       const failing = new Map<string, Breaker>();
       for await (const { key, document } of collection.find(everyDocument())) failing.set(key, document);
       const state = (webhookId: string): Breaker => failing.get(webhookId) ?? CLOSED;
       return {
+        /** As of the last change, stored or not. */
         state,
-        async change(webhookId, next) {
+        /** Changes the state at once, then the store. */
+        async change(webhookId: string, next: (breaker: Breaker) => Breaker): Promise<void> {
           const changed = next(state(webhookId));
           // An endpoint that succeeds needs no write.
           if (changed === state(webhookId)) return;

@@ -1,4 +1,5 @@
-import type { DocumentStore, Stored } from '../document-store/document-store.ts';
+import type { DocumentStore, Find, Stored } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { dueCorrected, endedEarly, restarted } from '../outbox/progress.ts';
@@ -13,16 +14,57 @@ import {
   newDelivery,
   PENDING_RETENTION_MS,
 } from './delivery.ts';
-import {
-  dueOf,
-  firstPendingAfter,
-  notDueBefore,
-  oldestPending,
-  pendingInSequences,
-  pendingOf,
-} from './delivery-queries.ts';
 
 type Delivery = Stored<DeliveryDocument>;
+
+const dueOf = declareQuery(
+  deliveryCollection,
+  (webhookId: string, limit: number, to: Timestamp): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId, due: { to } },
+    sort: [{ field: 'due' }],
+    limit,
+  }),
+  ['wh_1', 10, toTimestamp(1)],
+);
+
+/** The first pending deliveries of the first registrations after `webhookId`. */
+const firstPendingAfter = declareQuery(
+  deliveryCollection,
+  (webhookId: string, limit: number): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId: { above: webhookId } },
+    sort: [{ field: 'webhookId' }, { field: 'due' }],
+    limit,
+  }),
+  ['', 1],
+);
+
+const notDueBefore = declareQuery(
+  deliveryCollection,
+  (webhookId: string, from: Timestamp): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId, due: { from } },
+  }),
+  ['wh_1', toTimestamp(0)],
+);
+
+const pendingInSequences = declareQuery(
+  deliveryCollection,
+  (webhookId: string, sequences: readonly string[]): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId, sequence: { in: sequences } },
+  }),
+  ['wh_1', ['booking-1', 'booking-2']],
+);
+
+const pendingOf = declareQuery(
+  deliveryCollection,
+  (webhookId: string): Find<DeliveryDocument> => ({ where: { state: 'Pending', webhookId } }),
+  ['wh_1'],
+);
+
+const oldestPending = declareQuery(
+  deliveryCollection,
+  (): Find<DeliveryDocument> => ({ where: { state: 'Pending' }, sort: [{ field: 'createdAt' }], limit: 1 }),
+  [],
+);
 
 /** The deliveries, in the document store. */
 export class DeliveryQueue extends OutboxQueue<DeliveryDocument> {

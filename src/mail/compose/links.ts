@@ -10,9 +10,10 @@ import type { ContactConfirmation } from '../contact-confirmation.ts';
 import type { AccountContacts } from '../contacts.ts';
 import type { Compose, Message, NewMail } from '../new-mail.ts';
 import { foreignAccountName } from './foreign-name.ts';
-import { renderMail } from './layout.ts';
+import { type MailText, renderMail } from './layout.ts';
 import type { Skipped } from './written.ts';
 
+const mailTo = (to: string, text: MailText): Message => ({ to, ...renderMail(text) });
 const LINK_ENDED: Skipped = { skipped: 'Its link has ended.' };
 
 /** Makes the mails that carry a link: to a new password, to confirm an address, to accept an invitation. */
@@ -37,7 +38,7 @@ export function composeLinks(deps: {
     const kind = open.account.kind === 'Community' ? 'community' : 'brand';
     const by = (await users.get((await invitations.inviterOf(open.id)) ?? ''))?.email;
     const inviter = by === undefined ? 'The operator of this booking service' : namedText(by);
-    const mail = renderMail({
+    return mailTo(open.email, {
       subject: `Invitation to act for the ${kind} ${name}`,
       intro: [
         `${inviter} invites you to act for the ${kind} ${name} as a ${open.role}.`,
@@ -47,7 +48,6 @@ export function composeLinks(deps: {
       action: { text: 'See the invitation', url: invitations.mailed(open).url },
       footer: 'You get this mail because a member of the account entered your address.',
     });
-    return { to: open.email, ...mail };
   }
 
   /** The server may have been away for longer than the link works. */
@@ -57,7 +57,7 @@ export function composeLinks(deps: {
     if (user.passwordChangedAt > at) return { skipped: 'The password has changed since.' };
     const link = passwordReset.mailed(user, Date.parse(at));
     if (isOver(link)) return LINK_ENDED;
-    const mail = renderMail({
+    return mailTo(user.email, {
       subject: 'Set a new password',
       intro: [
         'Someone asked for a link to set a new password for your sign-in.',
@@ -66,14 +66,13 @@ export function composeLinks(deps: {
       action: { text: 'Set a new password', url: link.url },
       footer: 'You get this mail because you have a sign-in on this booking service.',
     });
-    return { to: user.email, ...mail };
   }
 
   function confirmation(user: User, { at }: NewMail): Message | Skipped {
     const { email, pendingEmail = email } = user;
     const link = addressConfirmation.mailed(user, Date.parse(at));
     if (isOver(link)) return LINK_ENDED;
-    const mail = renderMail({
+    return mailTo(pendingEmail, {
       subject: 'Confirm your address',
       intro: [
         `Confirm that you read mail at ${namedText(pendingEmail)}.`,
@@ -82,12 +81,11 @@ export function composeLinks(deps: {
       action: { text: 'Confirm the address', url: link.url },
       footer: 'You get this mail because a user of this booking service entered your address.',
     });
-    return { to: pendingEmail, ...mail };
   }
 
   function notice(user: User): Message | Skipped {
     if (user.pendingEmail === undefined) return { skipped: 'The change of the address is done, or was taken back.' };
-    const mail = renderMail({
+    return mailTo(user.email, {
       subject: 'Your address is about to change',
       intro: [
         'Someone with your password asked to change the address of your sign-in. It changes once the new one is confirmed.',
@@ -96,7 +94,6 @@ export function composeLinks(deps: {
       action: { text: 'Go to your account', url: yourAccount },
       footer: 'You get this mail because it is about the security of your sign-in. It cannot be turned off.',
     });
-    return { to: user.email, ...mail };
   }
 
   async function contact({ account: key = 'Brand:0' }: NewMail): Promise<Message | Skipped> {
@@ -105,7 +102,7 @@ export function composeLinks(deps: {
     if (account === undefined || pending === undefined) return { skipped: 'The address was confirmed, or replaced.' };
     const name = await foreignAccountName(accounts, account, clock());
     const by = (await users.get(pending.requestedBy))?.email;
-    const mail = renderMail({
+    return mailTo(pending.address, {
       subject: 'Confirm a contact address',
       intro: [
         `${by === undefined ? 'A member' : namedText(by)} of ${name} wants replies to mail about its bookings to go to this address.`,
@@ -114,7 +111,6 @@ export function composeLinks(deps: {
       action: { text: 'Confirm the address', url: deps.contactConfirmation.mailed(account, pending).url },
       footer: 'You get this mail because a member of the account entered your address.',
     });
-    return { to: pending.address, ...mail };
   }
 
   return async (mail) => {

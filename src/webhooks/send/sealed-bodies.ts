@@ -11,22 +11,23 @@ export type SealedBodies = ReturnType<typeof createSealedBodies>;
  * answer may repeat the texts, so it is sealed too (docs/decisions/personal-data.md).
  */
 export function createSealedBodies({ openTexts, sealText }: Pick<PersonalData, 'openTexts' | 'sealText'>) {
+  /** The texts of the body; undefined if it has none. */
+  const textsOf = async (delivery: DeliveryDocument) =>
+    delivery.sealed && (await openTexts([{ texts: delivery.sealed, of: ownerIn(delivery) }]))[0];
+
   return {
     /**
      * The body as it is sent now: the same bytes each time, until a subject is forgotten. @throws {MissingSubjectKey} if the texts cannot
      * be opened
      */
     async bodyOf(delivery: DeliveryDocument): Promise<string> {
-      if (delivery.sealed === undefined) return delivery.body;
-      const [texts] = await openTexts([{ texts: delivery.sealed, of: ownerIn(delivery) }]);
-      return bodyWith(delivery, texts);
+      return bodyWith(delivery, await textsOf(delivery));
     },
 
     /** The body of every attempt so far; undefined if one of its texts has been erased since. */
     async bodyAsSent(delivery: DeliveryDocument): Promise<string | undefined> {
-      if (delivery.sealed === undefined) return delivery.body;
-      const [texts = {}] = await openTexts([{ texts: delivery.sealed, of: ownerIn(delivery) }]);
-      return Object.values(texts).includes(ERASED) ? undefined : bodyWith(delivery, texts);
+      const texts = await textsOf(delivery);
+      return Object.values(texts ?? {}).includes(ERASED) ? undefined : bodyWith(delivery, texts);
     },
 
     /** An attempt as stored with its delivery. */
@@ -67,6 +68,7 @@ function holdersIn(delivery: DeliveryDocument) {
 }
 
 function bodyWith({ body }: DeliveryDocument, texts: { readonly [field: string]: string } | undefined): string {
+  if (texts === undefined) return body;
   const payload = JSON.parse(body);
   return JSON.stringify({ ...payload, data: { ...payload.data, ...texts } });
 }
