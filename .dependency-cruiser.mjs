@@ -144,6 +144,8 @@ export const MAY_IMPORT = {
     'sqlite/text-counts.ts',
     // Up to where events were handled, and which deliveries are of events that are gone.
     'outbox/marks.ts',
+    // The index of members is made again.
+    'auth/account-members.ts',
     'webhooks/fan-out/groups.ts',
     'webhooks/inspect/lost-deliveries.ts',
   ],

@@ -1,157 +1,138 @@
-import type { Collection, DocumentStore, Documents, Find } from '../document-store/document-store.ts';
-import { declareQuery } from '../document-store/queries.ts';
-import { type Account, accountKey, accountOfKey } from '../domain/account.ts';
-import { defined } from '../domain/defined.ts';
+import type {
+  Change,
+  Collection,
+  DocumentStore,
+  OperatedDocumentStore,
+  Stored,
+} from '../document-store/document-store.ts';
+import { everyDocument } from '../document-store/queries.ts';
+import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { Role } from '../domain/roles.ts';
-import { type Membership, roleIn } from './memberships.ts';
+import { membershipsIn } from './memberships.ts';
+import { roleOf, USERS, type UserDocument } from './user-record.ts';
 
 type AccountMember = { readonly userId: string; readonly role: Role };
-/** A Manager about to stop being one. `version`: that of the user's record before the change. */
-type Leaving = { readonly userId: string; readonly version: number };
 
 /**
- * The members of one account. The records of the users are the truth; this one decides who may stop being a Manager, because it is one
- * record for all of them (docs/decisions/accounts.md#the-last-manager). Each Manager in it, except those who are leaving, is one in truth.
+ * An index of the members of one account, made from the records of the users, which are the truth. It decides who may stop being a Manager,
+ * because it is one record for all of them (docs/decisions/accounts.md#the-last-manager).
  */
 type AccountMembersDocument = {
-  /** Absent until the record is first needed. */
-  readonly members?: readonly AccountMember[];
-  /** They no longer count. */
-  readonly leaving: readonly Leaving[];
-  /** Indexed: whether there are any. */
-  readonly isLeft: 'yes' | 'no';
+  /** Users of whom some may have left. */
+  readonly members: readonly string[];
+  /** Those who count as Managers. Each is one in truth; a user stops counting before the record of the user changes. */
+  readonly managers: readonly string[];
 };
 
-const ACCOUNT_MEMBERS: Collection<AccountMembersDocument> = {
-  name: 'accountMembers',
-  kind: 'record',
-  indexes: [{ fields: ['isLeft'], where: { isLeft: 'yes' } }],
-};
+const ACCOUNT_MEMBERS: Collection<AccountMembersDocument> = { name: 'accountMembers', kind: 'record', indexes: [] };
 
-const withLeaving = declareQuery(
-  ACCOUNT_MEMBERS,
-  (): Find<AccountMembersDocument> => ({ where: { isLeft: 'yes' } }),
-  [],
-);
+const EMPTY: AccountMembersDocument = { members: [], managers: [] };
 
-/** The record of a user, as far as it concerns accounts. */
-export type VersionedMember = {
-  readonly id: string;
-  readonly version: number;
-  readonly memberships: readonly Membership[];
-};
+/** Who belongs to an account. */
+export async function openAccountMembers(documents: Pick<DocumentStore, 'open'>) {
+  const [index, users] = [await documents.open(ACCOUNT_MEMBERS), await documents.open(USERS)];
 
-/** The records of the users. */
-export type MemberRecords = {
-  get(userId: string): Promise<VersionedMember | undefined>;
-  all(): AsyncIterable<VersionedMember>;
-  /** Writes a record without changing it, if it has this version: a change that another process began then starts over. */
-  touch(userId: string, version: number): Promise<void>;
-};
+  /**
+   * Writes records of users without changing them: a change that another process has decided on, but not made yet, starts over.
+   * @returns false if one has another version by now
+   */
+  async function touchAll(read: readonly Stored<UserDocument>[]): Promise<boolean> {
+    for (const stored of read) {
+      const { isChanged } = await users.update(stored.key, ifAt(stored, stored.document), { stored });
+      if (!isChanged) return false;
+    }
+    return true;
+  }
 
-const EMPTY: AccountMembersDocument = { leaving: [], isLeft: 'no' };
+  /** Makes the index agree with the records of these users. Default: of all members in it. */
+  async function update(account: Account, userIds?: readonly string[]): Promise<void> {
+    for (;;) {
+      // Read before the users: a write in between shows that they may have changed since.
+      const stored = await index.get(accountKey(account));
+      const before = stored?.document ?? EMPTY;
+      const ids = userIds ?? before.members;
+      const read = await users.getMany(ids);
+      const next = withMembers(withoutMembers(before, ids), account, read);
+      const counted = read.filter(({ key }) => next.managers.includes(key) && !before.managers.includes(key));
+      if (!(await touchAll(counted))) continue;
+      // Also if nothing changes, so that an update that has read this user before starts over.
+      const { isChanged } = await index.update(accountKey(account), ifAt(stored, next), { stored });
+      if (isChanged) return;
+    }
+  }
 
-/** Opens the records of the members of accounts. */
-export const openAccountMembers = (documents: DocumentStore): Promise<Documents<AccountMembersDocument>> =>
-  documents.open(ACCOUNT_MEMBERS);
-
-/** Who belongs to an account, in one record per account. */
-export function createAccountMembers(deps: {
-  readonly records: Documents<AccountMembersDocument>;
-  readonly users: MemberRecords;
-}) {
-  const { records, users } = deps;
-
-  /** Writes the next record unless another write came first. @returns whether it was written */
-  async function write(
-    account: Account,
-    before: { readonly version: number } | undefined,
-    next: AccountMembersDocument,
-  ): Promise<boolean> {
-    const { isChanged } = await records.update(accountKey(account), (_, version) =>
-      version === (before?.version ?? 0) ? next : undefined,
-    );
+  /** @returns false, without writing, if no other Manager would count */
+  async function stopCounting(account: Account, userId: string, mayBeLast: boolean): Promise<boolean> {
+    const { isChanged } = await index.update(accountKey(account), (document = EMPTY) => {
+      const managers = document.managers.filter((id) => id !== userId);
+      return mayBeLast || managers.length > 0 ? { ...document, managers } : undefined;
+    });
     return isChanged;
-  }
-
-  /** Makes the record from the users. A change of a member meanwhile writes it too, so that it is made again. */
-  async function make(account: Account): Promise<readonly AccountMember[]> {
-    for (;;) {
-      const stored = await records.get(accountKey(account));
-      const members: AccountMember[] = [];
-      for await (const user of users.all()) {
-        const role = roleIn(user, account);
-        if (role !== undefined) members.push({ userId: user.id, role });
-      }
-      if (await write(account, stored, { ...(stored?.document ?? EMPTY), members })) return members;
-    }
-  }
-
-  /** Makes the record agree with the record of a user, unless that is about to change. */
-  async function update(account: Account, userId: string): Promise<void> {
-    for (;;) {
-      // Read before the user: a write in between shows that the user may have changed since.
-      const stored = await records.get(accountKey(account));
-      const user = await users.get(userId);
-      const { members, leaving } = stored?.document ?? EMPTY;
-      const left = leaving.find((one) => one.userId === userId);
-      if (left !== undefined && user?.version === left.version) return;
-      const role = user && roleIn(user, account);
-      const known = members?.find((one) => one.userId === userId)?.role;
-      if (members !== undefined && left === undefined && known === role) return;
-      const others = members?.filter((one) => one.userId !== userId);
-      const next = withLeft(
-        defined({ members: others && (role === undefined ? others : [...others, { userId, role }]) }),
-        leaving.filter((one) => one !== left),
-      );
-      if (await write(account, stored, next)) return;
-    }
   }
 
   return {
     /** The members of an account, in no order. */
-    membersOf: async (account: Account): Promise<readonly AccountMember[]> =>
-      (await records.get(accountKey(account)))?.document.members ?? make(account),
+    async membersOf(account: Account): Promise<readonly AccountMember[]> {
+      const ids = (await index.get(accountKey(account)))?.document.members ?? [];
+      return (await users.getMany(ids)).flatMap(({ key: userId, document }) => {
+        const role = roleOf(document, account);
+        return role === undefined ? [] : { userId, role };
+      });
+    },
 
-    /** Call it after the record of the user has changed. */
-    update,
+    /** Call it after the record of the user has changed, or was not changed after {@link mayStopManaging}. */
+    update: (account: Account, userId: string): Promise<void> => update(account, [userId]),
 
     /**
-     * Call it before a user stops being a Manager of the account; `update` then ends what it begins.
+     * Call it between reading the record of a Manager and changing it so that the user is none; the change must fail if the record has another
+     * version by then.
      * @param mayBeLast whether the account may be left without a Manager
      * @returns false if no other Manager would stay
      */
-    async leave(
-      account: Account,
-      { userId, version, mayBeLast }: Leaving & { readonly mayBeLast: boolean },
-    ): Promise<boolean> {
-      // A release before this record, rolled out again, changes members without it. This happens rarely, so read all users again.
-      if (!mayBeLast) await make(account);
-      let stays = true;
-      await records.update(accountKey(account), (document = EMPTY) => {
-        const leaving = document.leaving.filter((one) => one.userId !== userId);
-        const gone = new Set([userId, ...leaving.map((one) => one.userId)]);
-        stays = mayBeLast || (document.members ?? []).some((one) => one.role === 'Manager' && !gone.has(one.userId));
-        return stays ? withLeft(document, [...leaving, { userId, version }]) : undefined;
-      });
-      return stays;
-    },
-
-    /** Finishes or undoes changes that a process began and did not end. */
-    async finishChanges(): Promise<void> {
-      for await (const { key, document } of records.find(withLeaving())) {
-        const account = accountOfKey(key);
-        if (account === undefined) continue;
-        for (const { userId, version } of document.leaving) {
-          await users.touch(userId, version);
-          await update(account, userId);
-        }
-      }
+    async mayStopManaging(account: Account, userId: string, mayBeLast: boolean): Promise<boolean> {
+      if (await stopCounting(account, userId, mayBeLast)) return true;
+      // A process that died may have left a Manager who does not count.
+      await update(account);
+      return stopCounting(account, userId, mayBeLast);
     },
   };
 }
 
-const withLeft = (
-  { members }: Pick<AccountMembersDocument, 'members'>,
-  leaving: AccountMembersDocument['leaving'],
-): AccountMembersDocument => ({ ...defined({ members }), leaving, isLeft: leaving.length > 0 ? 'yes' : 'no' });
+/** Writes a document in place of the one that was read, unless that has changed since. */
+const ifAt =
+  <D extends object>(read: Stored<D> | undefined, next: D): Change<D> =>
+  (_, version) =>
+    version === (read?.version ?? 0) ? next : undefined;
+
+/**
+ * Makes the index of every account from the users: after a restore or an import, in which the records are of different moments. No process
+ * may run on the store.
+ */
+export async function indexAllMembers(documents: OperatedDocumentStore): Promise<void> {
+  await documents.drop(ACCOUNT_MEMBERS.name);
+  const [index, users] = [await documents.open(ACCOUNT_MEMBERS), await documents.open(USERS)];
+  const accounts = new Map<AccountKey, { readonly account: Account; readonly users: Stored<UserDocument>[] }>();
+  for await (const user of users.find(everyDocument()))
+    for (const { account } of membershipsIn(user.document))
+      accounts.getOrInsertComputed(accountKey(account), () => ({ account, users: [] })).users.push(user);
+  for (const [key, { account, users }] of accounts) await index.insert(key, withMembers(EMPTY, account, users));
+}
+
+const withoutMembers = ({ members, managers }: AccountMembersDocument, userIds: readonly string[]) => ({
+  members: members.filter((id) => !userIds.includes(id)),
+  managers: managers.filter((id) => !userIds.includes(id)),
+});
+
+function withMembers(
+  { members, managers }: AccountMembersDocument,
+  account: Account,
+  users: readonly Stored<UserDocument>[],
+): AccountMembersDocument {
+  const rolesOf = users.map(({ key, document }) => ({ key, role: roleOf(document, account) }));
+  const belonging = rolesOf.filter(({ role }) => role !== undefined);
+  const managing = rolesOf.filter(({ role }) => role === 'Manager');
+  return {
+    members: [...members, ...belonging.map(({ key }) => key)],
+    managers: [...managers, ...managing.map(({ key }) => key)],
+  };
+}

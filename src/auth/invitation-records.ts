@@ -9,7 +9,7 @@ import { defined } from '../domain/defined.ts';
 import type { MembershipEvent } from '../domain/events.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { MAX_INVITATIONS } from '../domain/limits.ts';
-import { memberRoleOf, type Role } from '../domain/roles.ts';
+import type { Role } from '../domain/roles.ts';
 import { atMost, eachOf, openAccountQuota } from '../quotas/account-quota.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { LINK_ENDED } from './links.ts';
@@ -174,7 +174,7 @@ export async function openInvitationRecords(deps: {
     const id = `inv_${randomBytes(12).toString('base64url')}`;
     const taken = await quota.take(key, () => ({ id, expiresAt }), oneMore);
     if (isRefusal(taken)) return taken;
-    const data = { changeId: randomUUID(), account, invitationId: id, role: memberRoleOf(role) };
+    const data = { changeId: randomUUID(), account, invitationId: id, role };
     const document = { account: key, role, email, createdAt, expiresAt, ...defined({ inviterId }) };
     await records.insert(id, withChanges<InvitationDocument>(document, [{ type: 'MemberInvited', data }], context));
     await finish(id);

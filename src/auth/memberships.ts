@@ -1,43 +1,20 @@
 import { type Account, accountKey } from '../domain/account.ts';
-import { isLimitedRole, type Role } from '../domain/roles.ts';
+import { isRole, type Role } from '../domain/roles.ts';
 
 /** An account that a user acts for, and what the user may do for it. */
 export type Membership = { readonly account: Account; readonly role: Role };
 
-/** The memberships as the record of a user stores them. */
-export type StoredMemberships = {
-  /** The accounts that the user manages. Releases without roles read only these. */
-  readonly accounts: readonly Account[];
-  /** The accounts in which the user has a lesser role. A release that does not know this field, or the role, sees no membership. */
-  readonly members?: readonly { readonly account: Account; readonly role: string }[];
-};
+/** A membership as the record of a user stores it. A role that this release does not know allows nothing. */
+export type StoredMembership = { readonly account: Account; readonly role: string };
+type HasMemberships = { readonly memberships: readonly StoredMembership[] };
 
-/** The memberships of a record, each account once. If a record names an account twice, the lesser role counts. */
-export function membershipsIn({ accounts, members = [] }: StoredMemberships): readonly Membership[] {
-  const limited = new Set(members.map(({ account }) => accountKey(account)));
-  return [
-    ...accounts.filter((account) => !limited.has(accountKey(account))).map(manages),
-    ...members.flatMap(({ account, role }) => (isLimitedRole(role) ? [{ account, role }] : [])),
-  ];
-}
+/** The memberships of a record in roles that this release knows. */
+export const membershipsIn = ({ memberships }: HasMemberships): readonly Membership[] =>
+  memberships.flatMap(({ account, role }) => (isRole(role) ? { account, role } : []));
 
-const manages = (account: Account): Membership => ({ account, role: 'Manager' });
-
-/** The accounts of a record, in any role, even one that only a later release knows. */
-export const accountsIn = ({ accounts, members = [] }: StoredMemberships): readonly Account[] => [
-  ...new Map([...accounts, ...members.map(({ account }) => account)].map((one) => [accountKey(one), one])).values(),
-];
-
-/** The fields of a record with these memberships. What `before` has of roles that only a later release knows stays. */
-export function storedMemberships(
-  memberships: readonly Membership[],
-  { members: before = [] }: Partial<StoredMemberships> = {},
-): StoredMemberships {
-  const later = before.filter(({ account, role }) => !isLimitedRole(role) && !belongsTo({ memberships }, account));
-  const members = [...memberships.filter(({ role }) => role !== 'Manager'), ...later];
-  const accounts = memberships.filter(({ role }) => role === 'Manager').map(({ account }) => account);
-  return { accounts, ...(members.length > 0 && { members }) };
-}
+/** The accounts of a record, in any role. */
+export const accountsIn = ({ memberships }: HasMemberships): readonly Account[] =>
+  memberships.map(({ account }) => account);
 
 type Member = { readonly memberships: readonly Membership[] };
 

@@ -4,15 +4,8 @@ import { type Account, accountKey } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { MembershipEvent } from '../domain/events.ts';
 import { picked } from '../domain/picked.ts';
-import { memberRoleOf, type Role } from '../domain/roles.ts';
-import {
-  accountsIn,
-  type Membership,
-  membershipsIn,
-  roleIn,
-  type StoredMemberships,
-  storedMemberships,
-} from './memberships.ts';
+import type { Role } from '../domain/roles.ts';
+import { accountsIn, type Membership, membershipsIn, roleIn, type StoredMembership } from './memberships.ts';
 import { type ChangeContext, UNLOGGED_INDEX, type WithUnlogged, withChanges } from './unlogged-changes.ts';
 
 /** A person who signs in with e-mail and password. Belongs to one or more accounts (docs/decisions/accounts.md). */
@@ -34,8 +27,9 @@ export type User = {
 
 /** A user as stored. */
 export type UserDocument = Omit<User, 'memberships'> &
-  StoredMemberships &
   WithUnlogged & {
+    /** Each account once. */
+    readonly memberships: readonly StoredMembership[];
     readonly passwordHash: string;
     /** Set when the user is removed, until the log has the event. The record then has no personal data, and lookups skip it. */
     readonly isRemoved?: true;
@@ -68,6 +62,9 @@ const NO_MEMBER = refuse('ResourceNotFound', 'The user does not belong to this a
 
 export const roleOf = (user: UserDocument, account: Account): Role | undefined =>
   roleIn({ memberships: membershipsIn(user) }, account);
+/** The accounts that the user manages. */
+export const managedBy = (user: UserDocument): readonly Account[] =>
+  membershipsIn(user).flatMap(({ account, role }) => (role === 'Manager' ? account : []));
 
 const isSame = (a: Account, b: Account): boolean => accountKey(a) === accountKey(b);
 
@@ -79,7 +76,7 @@ export type Changed = { readonly user: UserDocument; readonly changes: readonly 
 
 export function newUser(email: string, memberships: readonly Membership[], passwordHash: string, at: string): Changed {
   const id = `usr_${randomBytes(12).toString('base64url')}`;
-  const user = { id, email, createdAt: at, passwordChangedAt: at, passwordHash, ...storedMemberships(memberships) };
+  const user = { id, email, createdAt: at, passwordChangedAt: at, passwordHash, memberships };
   return { user, changes: memberships.map((membership) => memberAdded(user, membership)) };
 }
 
@@ -93,15 +90,14 @@ export const withPassword = (
   changes: accountsIn(user).map((account) => ({ type: 'PasswordChanged', data: changeOf(user, account) })),
 });
 
-function withMemberships({ members = [], ...user }: UserDocument, memberships: readonly Membership[]): UserDocument {
-  return { ...user, ...storedMemberships(memberships, { members }) };
-}
+const without = ({ memberships }: UserDocument, account: Account): readonly StoredMembership[] =>
+  memberships.filter((one) => !isSame(one.account, account));
 
 export const withAccount = (user: UserDocument, membership: Membership): Changed =>
   roleOf(user, membership.account) !== undefined
     ? { user, changes: [] }
     : {
-        user: withMemberships(user, [...membershipsIn(user), membership]),
+        user: { ...user, memberships: [...without(user, membership.account), membership] },
         changes: [memberAdded(user, membership)],
       };
 
@@ -109,18 +105,18 @@ export function withRole(user: UserDocument, { account, role }: Membership): Cha
   const before = roleOf(user, account);
   if (before === undefined) return NO_MEMBER;
   if (before === role) return { user, changes: [] };
-  const memberships = membershipsIn(user).map((one) => (isSame(one.account, account) ? { account, role } : one));
+  const memberships = user.memberships.map((one) => (isSame(one.account, account) ? { account, role } : one));
   return {
-    user: withMemberships(user, memberships),
-    changes: [{ type: 'MemberRoleChanged', data: { ...changeOf(user, account), role: memberRoleOf(role) } }],
+    user: { ...user, memberships },
+    changes: [{ type: 'MemberRoleChanged', data: { ...changeOf(user, account), role } }],
   };
 }
 
 export function withoutAccount(user: UserDocument, account: Account): Changed | Refusal {
   if (roleOf(user, account) === undefined) return { user, changes: [] };
-  const others = membershipsIn(user).filter((one) => !isSame(one.account, account));
-  return others.length > 0
-    ? { user: withMemberships(user, others), changes: [memberRemoved(user, account)] }
+  const memberships = without(user, account);
+  return memberships.length > 0
+    ? { user: { ...user, memberships }, changes: [memberRemoved(user, account)] }
     : refuse('ValidationError', 'A user must belong to at least one account. Remove the user instead.');
 }
 
@@ -136,7 +132,7 @@ const removed = ({ id, createdAt, passwordChangedAt, unlogged = [] }: UserDocume
   passwordChangedAt,
   unlogged,
   email: id,
-  accounts: [],
+  memberships: [],
   passwordHash: '',
   isRemoved: true,
 });
@@ -148,7 +144,7 @@ const changeOf = ({ id: userId }: Pick<User, 'id'>, account: Account) => ({
 });
 const memberAdded = (user: Pick<User, 'id'>, { account, role }: Membership): MembershipEvent => ({
   type: 'MemberAdded',
-  data: { ...changeOf(user, account), role: memberRoleOf(role) },
+  data: { ...changeOf(user, account), role },
 });
 const memberRemoved = (user: Pick<User, 'id'>, account: Account): MembershipEvent => ({
   type: 'MemberRemoved',

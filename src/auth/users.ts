@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
-import type { Documents, Find, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
-import { declareQuery, everyDocument } from '../document-store/queries.ts';
+import type { Find, OperatedDocumentStore } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { isAddress, normalisedEmail } from '../domain/email-address.ts';
 import { brokenTextRule, PASSWORD } from '../domain/limits.ts';
 import type { Role } from '../domain/roles.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { createAccountMembers, type MemberRecords, openAccountMembers } from './account-members.ts';
+import { openAccountMembers } from './account-members.ts';
 import type { Endings } from './endings.ts';
-import { accountsIn, membershipsIn } from './memberships.ts';
+import { accountsIn } from './memberships.ts';
 import { hashPassword } from './passwords.ts';
 import { type ChangeContext, createRecorder, type MembershipLog, UNLOGGED } from './unlogged-changes.ts';
 import { createUserLookups } from './user-lookups.ts';
@@ -18,6 +18,7 @@ import {
   emailChanged,
   isOnlyAccount,
   isUser,
+  managedBy,
   newUser,
   signInState,
   USERS,
@@ -40,7 +41,7 @@ export type Users = Awaited<ReturnType<typeof createUsers>>;
 
 /** Users are records in the document store. The log records changes to them without personal data (docs/decisions/accounts.md). */
 export async function createUsers(deps: {
-  readonly documents: OperatedDocumentStore;
+  readonly documents: Pick<OperatedDocumentStore, 'open' | 'purge'>;
   readonly endings: Endings;
   readonly log: MembershipLog;
   readonly clock: Clock;
@@ -48,7 +49,7 @@ export async function createUsers(deps: {
 }) {
   const { documents, endings, clock } = deps;
   const users = await documents.open(USERS);
-  const members = createAccountMembers({ records: await openAccountMembers(documents), users: memberRecords(users) });
+  const members = await openAccountMembers(documents);
   const now = () => new Date(clock()).toISOString();
 
   const { finish, finishAll } = createRecorder({
@@ -76,13 +77,13 @@ export async function createUsers(deps: {
     context: ChangeContext,
     { mayBeLast = false }: { readonly mayBeLast?: boolean } = {},
   ): Promise<UserDocument | Refusal> {
-    /** Announces that the user stops being a Manager of accounts. @returns whether each of them keeps another one */
-    async function leave({ document, version }: Stored<UserDocument>, { user }: Changed): Promise<boolean> {
-      const stays = new Set(user.accounts.map(accountKey));
-      for (const account of document.accounts) {
+    /** Whether each account that the user no longer manages keeps a Manager. */
+    async function mayStopManaging(before: UserDocument, after: UserDocument): Promise<boolean> {
+      const stays = new Set(managedBy(after).map(accountKey));
+      for (const account of managedBy(before)) {
         if (stays.has(accountKey(account))) continue;
         left.add(account);
-        if (!(await members.leave(account, { userId: id, version, mayBeLast }))) return false;
+        if (!(await members.mayStopManaging(account, id, mayBeLast))) return false;
       }
       return true;
     }
@@ -93,15 +94,16 @@ export async function createUsers(deps: {
       const changed = next(stored.document);
       if (isRefusal(changed)) return changed;
       if (changed.user === stored.document) return changed.user;
-      if (!(await leave(stored, changed))) return LAST_MANAGER;
+      if (!(await mayStopManaging(stored.document, changed.user))) return LAST_MANAGER;
       const changing = withOwnChanges(changed.user, changed.changes, context);
       let isTaken = false;
-      const { isChanged } = await users.update(id, async (_, version) => {
+      const ifUnchanged = async (_: UserDocument | undefined, version: number) => {
         if (version !== stored.version) return undefined;
         // The unique index also refuses an address that another user takes at this moment; then this is asked again.
         isTaken = changing.email !== stored.document.email && (await found.byEmail(changing.email)) !== undefined;
         return isTaken ? undefined : changing;
-      });
+      };
+      const { isChanged } = await users.update(id, ifUnchanged, { stored });
       if (isTaken) return ADDRESS_TAKEN;
       return isChanged ? changing : undefined;
     }
@@ -109,7 +111,7 @@ export async function createUsers(deps: {
     let outcome = await attempt();
     while (outcome === undefined) outcome = await attempt();
     await finish(id);
-    // What an earlier attempt announced, and did not do.
+    // The user may have stayed a Manager of them.
     for (const account of left) await members.update(account, id);
     return outcome;
   }
@@ -254,10 +256,7 @@ export async function createUsers(deps: {
     },
 
     /** Finishes interrupted changes, and appends those that are not in the log yet. */
-    async finishChanges(): Promise<void> {
-      await finishAll();
-      await members.finishChanges();
-    },
+    finishChanges: finishAll,
   };
 }
 
@@ -279,21 +278,6 @@ const LAST_MANAGER = refuse(
   'ValidationError',
   'This is the last Manager of the account. Make another member a Manager first.',
 );
-
-/** The records of the users, as far as they concern accounts. */
-const memberRecords = (users: Documents<UserDocument>): MemberRecords => ({
-  async get(id) {
-    const stored = await users.get(id);
-    return stored && { id, version: stored.version, memberships: membershipsIn(stored.document) };
-  },
-  async *all() {
-    for await (const { key: id, version, document } of users.find(everyDocument()))
-      yield { id, version, memberships: membershipsIn(document) };
-  },
-  async touch(id, version) {
-    await users.update(id, (user, now) => (now === version ? user : undefined));
-  },
-});
 
 const notAnAddress = () => refuse('ValidationError', 'This is not an e-mail address.');
 

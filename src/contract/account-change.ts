@@ -6,7 +6,6 @@ import { permissionNames } from '../domain/permissions.ts';
 import type { Opened, Readable } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
 import { formatAmount, toAmount } from '../domain/pricing.ts';
-import { roleOf } from '../domain/roles.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
 import { changedFields, fieldsOfBooking, toPublicActor } from './history-entry.ts';
 import type { Changes } from './schemas/history-entry.ts';
@@ -142,7 +141,7 @@ function fieldsOf(event: Readable<Recorded>): Fields {
     case 'MemberAdded':
     case 'MemberRoleChanged':
     case 'MemberInvited':
-      return { role: roleOf(event.data.role) };
+      return { role: event.data.role };
     case 'InvitationWithdrawn':
       return { status: 'withdrawn' };
     case 'AppConnected':

@@ -16,7 +16,7 @@ import type {
   WebhookId,
 } from './ids.ts';
 import type { PersonalText, Subject } from './personal-text.ts';
-import type { MemberRole } from './roles.ts';
+import type { Role } from './roles.ts';
 
 /** Version of the event shapes below, stored with each event. Older ones are upcast on read (`upcast.ts`). */
 export const SCHEMA = 1;
@@ -355,11 +355,11 @@ type MembershipChange = {
   readonly account: Account;
 };
 /** A user may act for the account from now on: as a new user, or as one of another account. */
-type MemberAdded = Event<'MemberAdded', MembershipChange & { readonly userId: string; readonly role: MemberRole }>;
+type MemberAdded = Event<'MemberAdded', MembershipChange & { readonly userId: string; readonly role: Role }>;
 /** What a user may do for the account changed. */
 type MemberRoleChanged = Event<
   'MemberRoleChanged',
-  MembershipChange & { readonly userId: string; readonly role: MemberRole }
+  MembershipChange & { readonly userId: string; readonly role: Role }
 >;
 /** A user may not act for the account any more. A user who is removed leaves every account. */
 type MemberRemoved = Event<'MemberRemoved', MembershipChange & { readonly userId: string }>;
@@ -401,10 +401,7 @@ type ClientRemoved = Event<'ClientRemoved', MembershipChange & { readonly client
 type ClientEvent = ClientAdded | ClientRemoved;
 
 /** A person may become a member by accepting. The address is in the record of the invitation alone, which ends with it. */
-type MemberInvited = Event<
-  'MemberInvited',
-  MembershipChange & { readonly invitationId: string; readonly role: MemberRole }
->;
+type MemberInvited = Event<'MemberInvited', MembershipChange & { readonly invitationId: string; readonly role: Role }>;
 /** The invitation can no longer be accepted. */
 type InvitationWithdrawn = Event<'InvitationWithdrawn', MembershipChange & { readonly invitationId: string }>;
 type InvitationEvent = MemberInvited | InvitationWithdrawn;

@@ -13,7 +13,6 @@ import {
 import { defined } from '../domain/defined.ts';
 import type { BookingCancelled, EventType, Recorded } from '../domain/events.ts';
 import type { BookingId, SpaceId } from '../domain/ids.ts';
-import { roleOf } from '../domain/roles.ts';
 import { gatherCalls } from '../event-loop/gathered-calls.ts';
 import type { Recipients } from './fan-out.ts';
 import { type AlwaysKind, type ChosenKind, mayGet } from './kinds.ts';
@@ -139,7 +138,7 @@ export function createRecipients(deps: Deps): Recipients['of'] {
         return toManagers(event, event.type, event.data.account, { apiKeyId: event.data.apiKeyId, ...byOf(event) });
       case 'MemberRoleChanged': {
         const { userId, account, role } = event.data;
-        const about = { role: roleOf(role), ...byOf(event) };
+        const about = { role, ...byOf(event) };
         return [newMail(event, { kind: 'RoleChanged', userId, account: accountKey(account), about })];
       }
       case 'PasswordChanged': {

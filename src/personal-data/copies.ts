@@ -113,8 +113,8 @@ function split(subject: Subject): readonly [kind: string, id: string] {
   return [subject.slice(0, colon), subject.slice(colon + 1)];
 }
 
-/** Pure index records. Their keys are hashes of secrets. */
-const INDEXES: readonly string[] = ['apiKeyIndex', 'calendarFeedIndex'];
+/** Records made from others. They hold hashes of secrets, or ids of other users. */
+const INDEXES: readonly string[] = ['accountMembers', 'apiKeyIndex', 'calendarFeedIndex'];
 
 /** Fields with credentials or their hashes, which are not personal data. */
 const SECRETS = /^sealed|^hash$|Hash$|^fingerprint$/;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Fork } from '../audit/fork.ts';
 import { canonicalForm, type PortableEvent, portableEvent } from '../audit/portable-event.ts';
+import { indexAllMembers } from '../auth/account-members.ts';
 import type { DocumentStore, OperatedDocumentStore } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
 import { type EventStore, LOG_START, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
@@ -72,6 +73,7 @@ export async function importStore(deps: FillStore): Promise<void> {
   if (await isImported(documents, trailer.sha256)) return;
   await fillStore({ ...deps, kind: 'import' });
   await destroyForgottenKeys(deps);
+  await indexAllMembers(documents);
 
   for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
   const last = await events.lastEvent();

@@ -1,4 +1,5 @@
 import { type CheckpointFiles, type Fork, forkUnlessContinued } from '../audit/fork.ts';
+import { indexAllMembers } from '../auth/account-members.ts';
 import { skipIds } from '../commands/sequence.ts';
 import { addAllMissingRecords } from '../credentials/records.ts';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
@@ -31,7 +32,7 @@ export type FinishDeps = {
 
 /**
  * Completes a restored store: forks the log unless it continues its checkpoints, skips ids, destroys the keys of forgotten subjects, adds missing
- * records of credentials, drops the read models, and records the current state of the log. Can be repeated.
+ * records of credentials, makes the index of members, drops the read models, and records the current state of the log. Can be repeated.
  * @returns the fork, if the log has another origin now
  */
 export async function finish(deps: FinishDeps): Promise<Fork | undefined> {
@@ -48,6 +49,7 @@ async function join(deps: FinishDeps): Promise<void> {
   await skipIds(deps, skippedIds);
   await destroyForgottenKeys(deps);
   await addAllMissingRecords(deps);
+  await indexAllMembers(documents);
   for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
   await adopt(deps);
 }

@@ -17,7 +17,8 @@ type RecordKind = {
  */
 export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   accountContacts: {},
-  accountMembers: {},
+  // Made from the users.
+  accountMembers: { stays: true },
   apiKeyIndex: {},
   apiKeyQuotas: {},
   apiKeyUses: {},

@@ -42,7 +42,6 @@ test('exactly these collections have a declared query', () => {
   expect(asked).toEqual(
     new Set([
       'accountHistory',
-      'accountMembers',
       'apiKeys',
       'bookings',
       'calendarFeeds',

@@ -16,7 +16,7 @@ const given = decider<RecordedChanges, MembershipEvent>(NO_CHANGES, evolveRecord
 
 const added = (changeId: string): MembershipEvent => ({
   type: 'MemberAdded',
-  data: { changeId, account, userId: 'usr_1', role: 'Member' },
+  data: { changeId, account, userId: 'usr_1', role: 'Manager' },
 });
 const removed = (changeId: string): MembershipEvent => ({
   type: 'MemberRemoved',

@@ -217,14 +217,11 @@ it('makes one mail of a changed password, though each account of the user has an
   expect(one).toEqual(two);
 });
 
-it.each([
-  ['Member', 'Manager'],
-  ['Viewer', 'Viewer'],
-] as const)('tells a user that the role is now %s, as it is called today', async (role, name) => {
-  const data = { changeId: '1', account: BRAND, userId: 'b-viewer', role };
+it('tells a user which role it is now', async () => {
+  const data = { changeId: '1', account: BRAND, userId: 'b-viewer', role: 'Manager' } as const;
   const mails = await mailsOf({ type: 'MemberRoleChanged', data }, { actor: byUser('b-viewer') });
   expect(named(mails)).toEqual(['RoleChanged b-viewer']);
-  expect(mails[0]?.about).toEqual({ role: name, by: 'user:b-viewer' });
+  expect(mails[0]?.about).toEqual({ role: 'Manager', by: 'user:b-viewer' });
 });
 
 it('makes no mail for a user who is gone', async () => {

@@ -74,7 +74,8 @@ export async function busyStore(count = 12): Promise<TestStore & { readonly head
   const parked = { eventId: one.id, type: one.type, position: one.position, state: 'Parked', due: at(0) };
   await (await record(store, 'fanOutFailures')).insert(one.id, parked);
   await (await record(store, 'apiKeyIndexProgress')).insert('log', { position: LOG_START });
-  await (await record(store, 'users')).insert('ada@example.com', { name: '1234567890123456', text: 'Ада\u2029' });
+  const memberships = [{ account: { kind: 'Brand', id: 1 }, role: 'Manager' }];
+  await (await record(store, 'users')).insert('usr_ada', { name: '1234567890123456', text: 'Ада\u2029', memberships });
   await (await record(store, 'ofAnotherRelease')).insert('x', {
     position: 'as it stands',
     list: [1, { z: null, a: 0.1 }],

@@ -6,7 +6,6 @@ import type { NamedChange, Topic } from '../../domain/account-change.ts';
 import { ownerOfFeed } from '../../domain/calendar-feed.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PermissionName } from '../../domain/permissions.ts';
-import { roleOf } from '../../domain/roles.ts';
 import { amount, capitalised, clock, counted, duration, momentIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { actorText } from '../parts/actor-view.ts';
@@ -215,8 +214,8 @@ const VERBS: { readonly [T in EventType]?: string } = {
 
 /** What happened to the subject. For a member, with the role. */
 function verbOf(event: NamedChange['event']): string {
-  if (event.type === 'MemberAdded') return `became a ${roleOf(event.data.role)}`;
-  if (event.type === 'MemberRoleChanged') return `is a ${roleOf(event.data.role)} now`;
+  if (event.type === 'MemberAdded') return `became a ${event.data.role}`;
+  if (event.type === 'MemberRoleChanged') return `is a ${event.data.role} now`;
   if (event.type === 'ClosureAdded' && event.data.replaces !== undefined) return 'was changed';
   return VERBS[event.type] ?? 'changed';
 }
