@@ -76,8 +76,6 @@ export const accountHistory = projection<AccountHistoryDocument, Changing>({
     SpaceChanged: entryOf,
     SpaceClosed: entryOf,
     SpaceOpened: entryOf,
-    SpecialHoursSet: entryOf,
-    SpecialHoursRemoved: entryOf,
     ClosureAdded: entryOf,
     ClosureDateLeftOut: entryOf,
     // The entry of the one that replaced it tells of the change.

@@ -36,7 +36,5 @@ export const spaces = projection<SpaceDocument, SpaceEvent>({
     SpaceChanged: changed,
     SpaceClosed: evolve,
     SpaceOpened: evolve,
-    SpecialHoursSet: evolve,
-    SpecialHoursRemoved: evolve,
   },
 });

@@ -63,13 +63,9 @@ const fieldsOfClosure = ({ kind, spaceIds, from, to, weekdays, start, until, tit
 
 /** The special hours of the dates of an event before it. */
 function specialHoursBefore(event: NamedChange['event'], before: NonNullable<NamedChange['before']>) {
-  if (event.type === 'SpaceChanged' && event.data.dates !== undefined) {
-    const special = 'special' in before ? (before.special ?? {}) : {};
-    return datesText(event.data.dates.map(({ date }) => ({ date, hours: special[date] ?? 'none' })));
-  }
-  if (event.type !== 'SpecialHoursSet' && event.type !== 'SpecialHoursRemoved') return undefined;
-  const hours = 'special' in before ? before.special?.[event.data.date] : undefined;
-  return hours && hoursText(hours);
+  if (event.type !== 'SpaceChanged' || event.data.dates === undefined) return undefined;
+  const special = 'special' in before ? (before.special ?? {}) : {};
+  return datesText(event.data.dates.map(({ date }) => ({ date, hours: special[date] ?? 'none' })));
 }
 
 /** `2026-12-24 10:00–14:00, 2026-12-25 none`. */
@@ -100,10 +96,6 @@ function fieldsOf(event: Readable<Recorded>): Fields {
       return { status: 'closed' };
     case 'SpaceOpened':
       return { status: 'open' };
-    case 'SpecialHoursSet':
-      return { date: event.data.date, specialHours: hoursText(event.data.hours) };
-    case 'SpecialHoursRemoved':
-      return { date: event.data.date, specialHours: 'none' };
     case 'TimeClosed': {
       const { closureId, date, kind, start, until, title } = event.data;
       return { closureId, date, kind, hours: hoursBetween(start, until), title };

@@ -96,8 +96,6 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'SpaceChanged':
     case 'SpaceClosed':
     case 'SpaceOpened':
-    case 'SpecialHoursSet':
-    case 'SpecialHoursRemoved':
     case 'TimeClosed':
     case 'TimeReopened': {
       const { spaceId } = event.data;

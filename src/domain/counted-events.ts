@@ -16,8 +16,6 @@ const IS_COUNTED: { readonly [T in EventType]: boolean } = {
   SpaceChanged: true,
   SpaceClosed: true,
   SpaceOpened: true,
-  SpecialHoursSet: true,
-  SpecialHoursRemoved: true,
   TimeClosed: true,
   TimeReopened: false,
   ClosureAdded: true,

@@ -157,21 +157,7 @@ export type SpaceChanged = Event<
 >;
 export type SpaceClosed = Event<'SpaceClosed', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
 export type SpaceOpened = Event<'SpaceOpened', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
-/** Earlier releases: the hours of one date. Now `dates` of {@link SpaceChanged}, one event for a save. */
-type SpecialHoursSet = Event<
-  'SpecialHoursSet',
-  {
-    readonly spaceId: SpaceId;
-    readonly communityId: CommunityId;
-    readonly date: PlainDate;
-    readonly hours: DayHours;
-  }
->;
-type SpecialHoursRemoved = Event<
-  'SpecialHoursRemoved',
-  { readonly spaceId: SpaceId; readonly communityId: CommunityId; readonly date: PlainDate }
->;
-export type SpaceEvent = SpaceAdded | SpaceChanged | SpaceClosed | SpaceOpened | SpecialHoursSet | SpecialHoursRemoved;
+export type SpaceEvent = SpaceAdded | SpaceChanged | SpaceClosed | SpaceOpened;
 
 /** `OwnEvent`: an event of the community itself, on hours that were free. */
 export type ClosureKind = 'Closure' | 'OwnEvent';
@@ -463,8 +449,6 @@ export const EVENT_TYPES: { readonly [T in EventType]: true } = {
   SpaceChanged: true,
   SpaceClosed: true,
   SpaceOpened: true,
-  SpecialHoursSet: true,
-  SpecialHoursRemoved: true,
   TimeClosed: true,
   TimeReopened: true,
   ClosureAdded: true,

@@ -62,12 +62,6 @@ export function evolveSpace(space: Space | undefined, event: SpaceEvent): Space 
       return { ...space, active: false };
     case 'SpaceOpened':
       return { ...space, active: true };
-    case 'SpecialHoursSet':
-      return { ...space, special: { ...space.special, [event.data.date]: event.data.hours } };
-    case 'SpecialHoursRemoved': {
-      const { [event.data.date]: _, ...special } = space.special ?? {};
-      return { ...space, special };
-    }
     default:
       return event satisfies never;
   }

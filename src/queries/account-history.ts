@@ -272,8 +272,6 @@ const SPACE_EVENTS: { readonly [T in SpaceEvent['type']]: true } = {
   SpaceChanged: true,
   SpaceClosed: true,
   SpaceOpened: true,
-  SpecialHoursSet: true,
-  SpecialHoursRemoved: true,
 };
 const isSpaceEvent = (event: DomainEvent): event is SpaceEvent => Object.hasOwn(SPACE_EVENTS, event.type);
 

@@ -34,7 +34,6 @@ export function createSpaceChanges({ events, names, clock }: QueryDeps) {
       const event = upcast<SpaceEvent>(stored);
       space = evolveSpace(space, event);
       if (event.type === 'SpaceClosed' || event.type === 'SpaceOpened') last.set('active', event);
-      if (event.type === 'SpecialHoursSet' || event.type === 'SpecialHoursRemoved') last.set('special', event);
       if (event.type === 'SpaceChanged' && event.data.dates !== undefined) last.set('special', event);
       if (event.type === 'SpaceAdded' || event.type === 'SpaceChanged')
         for (const term of SPACE_TERMS) if (event.data[term] !== undefined) last.set(term, event);

@@ -51,7 +51,7 @@ beforeAll(async () => {
   const closed: DomainEvent = { type: 'TimeClosed', data: { ...closure, ...id, date: CLOSED, title: TITLE } };
   await append(streamOf.spaceDay(space, CLOSED), closed);
   const hours = { windowStart: 20, windowEnd: 22 };
-  await append(streamOf.space(space), { type: 'SpecialHoursSet', data: { ...id, date: SPECIAL, hours } }, 0);
+  await append(streamOf.space(space), { type: 'SpaceChanged', data: { ...id, dates: [{ date: SPECIAL, hours }] } }, 0);
 });
 afterAll(() => service.stop());
 
@@ -116,15 +116,15 @@ test('the history has the closure, the audit also its days, and forgetting its a
     const page = await service.core.queries.accountHistory.page(community.account, { topic: 'spaces', limit: 9 });
     return page.changes.map(({ event }) => event);
   };
-  expect((await history()).map(({ type }) => type)).toEqual(['SpecialHoursSet', 'ClosureAdded', 'SpaceAdded']);
+  expect((await history()).map(({ type }) => type)).toEqual(['SpaceChanged', 'ClosureAdded', 'SpaceAdded']);
   expect(await history()).toMatchObject([{}, { data: { title: TITLE } }, {}]);
   useDataDir(service.config.dataDir);
   const audit = () =>
-    json('audit', '--community', String(community.id), '--kind', 'ClosureAdded,TimeClosed,SpecialHoursSet');
+    json('audit', '--community', String(community.id), '--kind', 'ClosureAdded,TimeClosed,SpaceChanged');
   expect(await audit()).toMatchObject([
     { event: 'ClosureAdded', of: { kind: 'closure', id: 'clo_1' }, changes: { title: { to: TITLE } } },
     { event: 'TimeClosed', changes: { date: { to: CLOSED }, hours: { to: '14:00–24:00' }, title: { to: TITLE } } },
-    { event: 'SpecialHoursSet', changes: { specialHours: { to: '20:00–22:00' } } },
+    { event: 'SpaceChanged', changes: { specialHours: { to: `${SPECIAL} 20:00–22:00` } } },
     { event: 'TimeClosed' },
   ]);
   expect(await json('data', '--user', 'user-7')).toMatchObject({

@@ -132,11 +132,10 @@ test('spaces show their current terms', () => {
   expect(folded(spaces, added, closed, opened)).toMatchObject({ 7: { active: true } });
   const date = day('2026-12-24');
   const hours = { windowStart: 10, windowEnd: 14 };
-  const special: DomainEvent = { type: 'SpecialHoursSet', data: { ...id, date, hours } };
-  const usual: DomainEvent = { type: 'SpecialHoursRemoved', data: { ...id, date } };
+  const special: DomainEvent = { type: 'SpaceChanged', data: { ...id, dates: [{ date, hours }] } };
+  const usual: DomainEvent = { type: 'SpaceChanged', data: { ...id, dates: [{ date, hours: 'none' }] } };
   expect(folded(spaces, added, special)).toMatchObject({ 7: { special: { [date]: hours } } });
   expect(folded(spaces, added, special, usual)).toMatchObject({ 7: { special: {} } });
-  // One event for all dates of a save; the first two kinds are of earlier releases.
   const other = day('2026-12-25');
   const both: DomainEvent = {
     type: 'SpaceChanged',

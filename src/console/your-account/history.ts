@@ -181,8 +181,6 @@ const VERBS: { readonly [T in EventType]?: string } = {
   SpaceChanged: 'was changed',
   SpaceClosed: 'was closed',
   SpaceOpened: 'was reopened',
-  SpecialHoursSet: 'got special hours',
-  SpecialHoursRemoved: 'has its usual hours again',
   ClosureAdded: 'was added',
   ClosureDateLeftOut: 'has one date less',
   ClosureEnded: 'was ended',
