@@ -146,7 +146,6 @@ export const MAY_IMPORT = {
     'outbox/marks.ts',
     // The index of members is made again.
     'auth/account-members.ts',
-    'webhooks/fan-out/groups.ts',
     'webhooks/inspect/lost-deliveries.ts',
   ],
   // The stores: whether the clock of this machine can be believed.

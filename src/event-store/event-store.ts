@@ -135,7 +135,7 @@ export type EventStore = {
   close(): Promise<void>;
 };
 
-/** Operator functions: restoring a log, and what an earlier release left in it. */
+/** Operator functions: restoring a log, and the first start of the service on it. */
 export type EventStoreOperations = {
   /**
    * Fills an empty log with the events of a backup or an export, in order and with their ids. No other append may run meanwhile.
@@ -144,11 +144,8 @@ export type EventStoreOperations = {
    */
   load(events: readonly EventToLoad[]): Promise<readonly Position[]>;
 
-  /**
-   * The checkpoint of a group, as the engine says it, for stores of a release that had no marks (src/outbox/marks.ts). Nothing else may
-   * rely on it: EventStoreDB moves it past events that wait. Undefined if the group does not exist.
-   */
-  groupPosition(group: string): Promise<Position | undefined>;
+  /** @throws {UnusableStore} if the process may not manage the consumer groups of the engine */
+  checkGroupRights(): Promise<void>;
 };
 
 /** An event store as an adapter opens it. */

@@ -18,9 +18,6 @@ export type Recipients = {
   of(event: Recorded): Promise<readonly NewMail[]>;
 };
 
-/** The consumer groups of an earlier release, which knew no marks. */
-export const formerGroups = (kinds: readonly string[]) => kinds.map((kind) => ({ kind, group: `mails-${kind}` }));
-
 /**
  * A batch of many events begins a quarter of a second after the last one, because a mail may take a moment and a larger batch costs each event
  * less. After few events it begins sooner: those that failed are tried again one by one.

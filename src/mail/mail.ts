@@ -10,12 +10,12 @@ import { inRounds } from '../event-loop/rounds.ts';
 import type { OperatedEventStore } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import type { OutboxTuning } from '../outbox/follow-kinds.ts';
-import { prepareMarks } from '../outbox/marks.ts';
+import { prepareMarks, readMarks } from '../outbox/marks.ts';
 import { openOutbox, type Sending } from '../outbox/outbox.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
-import { createMailFanOut, formerGroups, type Recipients } from './fan-out.ts';
+import { createMailFanOut, type Recipients } from './fan-out.ts';
 import { type KeptMail, openInbox } from './inbox.ts';
 import { isUrgent } from './kinds.ts';
 import { MailQueue } from './mail-queue.ts';
@@ -174,8 +174,8 @@ export async function createMail(deps: MailDeps) {
      * calls this before it answers requests.
      */
     async prepare(): Promise<void> {
-      const groups = formerGroups(recipients.kinds);
-      if (isConfigured) await prepareMarks({ events, documents, role: 'mail', groups, beginning: 'end' });
+      if (!isConfigured) return;
+      await prepareMarks({ events, documents, role: 'mail', kinds: recipients.kinds, beginning: 'end' });
     },
 
     /** Takes the role once no other process has it, then fans out and sends. */

@@ -1,11 +1,5 @@
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
-import {
-  type EventStore,
-  type EventStoreOperations,
-  LOG_START,
-  logEnd,
-  type Position,
-} from '../event-store/event-store.ts';
+import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
 
 /** Kinds of events, and up to where each event of the kind has its records. */
 export type Marks = { readonly [kind: string]: Position };
@@ -65,32 +59,21 @@ export type Beginning = 'start' | 'end';
 
 /**
  * Adds the marks of kinds that have none. A process does this before it answers requests, so that a kind has its mark before its first
- * registration. In a store of the last release a kind begins where its consumer group stands.
- * @param groups the kinds, and the consumer group of each
+ * registration. A kind that a new release adds begins where the others stand, with `start`.
  */
 export async function prepareMarks(deps: {
-  readonly events: Pick<EventStore, 'lastEvent'> & Pick<EventStoreOperations, 'groupPosition'>;
+  readonly events: Pick<EventStore, 'lastEvent'>;
   readonly documents: OpensRecords;
   readonly role: OutboxRole;
-  readonly groups: readonly { readonly kind: string; readonly group: string }[];
+  readonly kinds: readonly string[];
   readonly beginning: Beginning;
 }): Promise<void> {
-  const { events, documents, role, groups, beginning } = deps;
+  const { events, documents, role, kinds, beginning } = deps;
   const marks = await readMarks(documents, role);
-  const missing = groups.filter(({ kind }) => marks[kind] === undefined);
+  const missing = kinds.filter((kind) => marks[kind] === undefined);
   if (missing.length === 0) return;
-  const end = await logEnd(events);
-  const stands = await Promise.all(
-    missing.map(async ({ group }) => {
-      const position = await events.groupPosition(group);
-      // The engine may have reached events of other applications behind our last one.
-      return position !== undefined && position > end ? end : position;
-    }),
-  );
-  const known = [...Object.values(marks), ...stands.filter((position) => position !== undefined)];
-  const otherwise = beginning === 'end' ? end : (known.toSorted()[0] ?? LOG_START);
-  const added = missing.map(({ kind }, index) => [kind, stands[index] ?? otherwise]);
-  await addMarks(documents, role, Object.fromEntries(added));
+  const from = beginning === 'end' ? await logEnd(events) : (Object.values(marks).toSorted()[0] ?? LOG_START);
+  await addMarks(documents, role, Object.fromEntries(missing.map((kind) => [kind, from])));
 }
 
 const ROLES: readonly OutboxRole[] = ['webhooks', 'mail'];

@@ -12,7 +12,7 @@ const MOST_COLLECTIONS = 1_000;
 const RESERVED = /^(sqlite_.*|system\..*|declaredCollections|readModelCheckpoints|storeIdentity)$/i;
 
 /** The name of a collection or of a consumer group. */
-export const isName = (text: string): boolean => /^[A-Za-z][\w@.-]{0,199}$/.test(text);
+const isName = (text: string): boolean => /^[A-Za-z][\w@.-]{0,199}$/.test(text);
 
 /** Whether a copy may hold a collection of records of this name. */
 const isCollectionName = (text: string): boolean => isName(text) && !RESERVED.test(text);

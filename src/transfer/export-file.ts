@@ -90,7 +90,7 @@ async function beginningIn(
   let isOver = false;
   for await (const { line, text } of linesOf(file)) {
     if ('trailer' in line) throw new UnusableCopy(`${file} holds a complete export; name another file`);
-    // Records and groups are written again: they are read after the last event.
+    // Records are written again: they are read after the last event.
     isOver ||= !isEvent(line) && !('export' in line);
     if (isOver) continue;
     hash.update(text).update('\n');
@@ -99,5 +99,5 @@ async function beginningIn(
     events += 1;
     last = line;
   }
-  return { end, last, written: { hash, counts: { events, groups: 0, records: 0 } } };
+  return { end, last, written: { hash, counts: { events, records: 0 } } };
 }

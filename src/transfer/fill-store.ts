@@ -1,21 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { Fork } from '../audit/fork.ts';
-import { canonicalForm, type PortableEvent, portableEvent } from '../audit/portable-event.ts';
+import { canonicalForm, portableEvent } from '../audit/portable-event.ts';
 import { indexAllMembers } from '../auth/account-members.ts';
 import type { DocumentStore, OperatedDocumentStore } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
 import { type EventStore, LOG_START, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
-import { addMarks } from '../outbox/marks.ts';
 import { destroyForgottenKeys } from '../personal-data/forgotten.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { writeMemory } from '../store-identity/adopt.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { memoryOfRecords, seenOf } from '../store-identity/store-memory.ts';
-import { kindOf } from '../webhooks/fan-out/groups.ts';
 import { checkFillable, type FillLog, fillLog } from './fill-log.ts';
 import { beginFilling, openFilling } from './fill-records.ts';
 import { type FinishDeps, finish } from './finish.ts';
-import type { GroupLine, Header, Purpose } from './format.ts';
+import type { Header, Purpose } from './format.ts';
 import { eventsIn, linesOf, type WholeExport } from './read-export.ts';
 import { ttlOf, withPositions } from './record-kinds.ts';
 import { UnusableCopy } from './unusable-copy.ts';
@@ -47,12 +45,12 @@ export type FullExport = WholeExport & { readonly header: Header & { readonly pr
  * @throws {UnusableCopy} if it is not
  */
 export function checkPurpose(file: string, whole: WholeExport, wanted: Purpose): FullExport {
-  const { stream, from, to, probe, purpose = 'move' } = whole.header;
+  const { stream, from, to, probe, purpose } = whole.header;
   const otherwise =
     wanted === 'move' ? 'Export the whole store: venue export --with-records' : 'See: venue backup --help';
   if (stream !== undefined || from !== undefined || to !== undefined)
     throw new UnusableCopy(`${file} holds only some of the events. ${otherwise}`);
-  if (probe === undefined) throw new UnusableCopy(`${file} holds no records. ${otherwise}`);
+  if (probe === undefined || purpose === undefined) throw new UnusableCopy(`${file} holds no records. ${otherwise}`);
   if (purpose === wanted) return { ...whole, header: { ...whole.header, probe } };
   throw new UnusableCopy(
     wanted === 'keep'
@@ -107,7 +105,6 @@ async function fillStore(deps: FillStore & { readonly kind: 'import' | 'restore'
   await beginFilling(documents, { logId, probe, standstill: { kind, copy: trailer.sha256 } }, refusal);
   begun?.();
 
-  const groups = whole.groups.map((line) => new GroupPosition(line));
   const positions = new Map<string, Position>();
   await withProgress((onProgress) =>
     fillLog({
@@ -118,7 +115,6 @@ async function fillStore(deps: FillStore & { readonly kind: 'import' | 'restore'
       onProgress,
       stored(event, position) {
         if (referredTo.has(event.id)) positions.set(event.id, position);
-        for (const group of groups) group.pass(event, position);
       },
     }),
   );
@@ -131,44 +127,12 @@ async function fillStore(deps: FillStore & { readonly kind: 'import' | 'restore'
   };
   onStep(`Storing ${trailer.records.toLocaleString('en')} records`);
   await fillRecords(documents, file, positionOf);
-  await addMarks(documents, 'webhooks', Object.fromEntries(groups.map((group) => [group.kind, group.position()])));
 }
 
 /** Whether an import of an export has been completed. */
 async function isImported(documents: Pick<DocumentStore, 'open'>, sha256: string): Promise<boolean> {
   const memory = await memoryOfRecords(documents);
   return memory?.imported === sha256 && memory.standstill === undefined;
-}
-
-/** Finds the mark for a group of an earlier release: the highest position before its first unhandled event. */
-class GroupPosition {
-  readonly kind: string;
-  readonly #lastEvent: string | null;
-  #position = LOG_START;
-  /** Relative to the last handled event and the first unhandled one. */
-  #state: 'before' | 'between' | 'after';
-
-  constructor({ name, lastEvent }: GroupLine) {
-    this.kind = kindOf(name);
-    this.#lastEvent = lastEvent;
-    this.#state = lastEvent === null ? 'between' : 'before';
-  }
-
-  /** Call for every event, in log order. */
-  pass({ id, type }: PortableEvent, position: Position): void {
-    if (this.#state === 'between' && type === this.kind) this.#state = 'after';
-    if (id === this.#lastEvent) this.#state = 'between';
-    if (this.#state === 'between') this.#position = position;
-  }
-
-  /** @throws {UnusableCopy} if the last handled event was not passed */
-  position(): Position {
-    if (this.#state === 'before')
-      throw new UnusableCopy(
-        `The file does not contain the event ${this.#lastEvent}, the last ${this.kind} that was handled`,
-      );
-    return this.#position;
-  }
 }
 
 /** Reads the log back. @throws {UnusableCopy} if its events differ from the export */

@@ -3,7 +3,7 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { JsonObject } from '../event-store/event-store.ts';
 import type { STORE_FORMAT } from '../store-identity/store-format.ts';
 
-export const FORMAT = 'venue-export-1';
+export const FORMAT = 'venue-export-2';
 
 /** The first line of an export: its scope, without the time and the engines (docs/decisions/backups.md). */
 export type Header = {
@@ -19,28 +19,16 @@ export type Header = {
   readonly to?: Timestamp;
   /** A value sealed with the secret key of the store, to detect another key. Present if there are records. */
   readonly probe?: string;
-  /**
-   * What a full export was made for: to move a store, which was fenced, or to keep one, which may go on. Absent in exports of earlier
-   * releases, which move stores.
-   */
+  /** What it was made for: to move a store, which was fenced, or to keep one, which may go on. Present if there are records. */
   readonly purpose?: Purpose;
 };
 
 export type Purpose = 'move' | 'keep';
 
-/** A consumer group, in exports of a release without marks: it has handled every event of its kind up to the last one, except parked ones. */
-export type GroupLine = {
-  readonly name: string;
-  /** By its id; null if there is none yet. */
-  readonly lastEvent: string | null;
-  /** By their ids, in log order. */
-  readonly parked: readonly string[];
-};
-
 /** A record with its sealed values. Positions are replaced by the id of the event there, or of the last one before. */
 export type RecordLine = { readonly collection: string; readonly key: string; readonly document: JsonObject };
 
-export type Counts = { readonly events: number; readonly groups: number; readonly records: number };
+export type Counts = { readonly events: number; readonly records: number };
 
 /** The last line. */
 export type Trailer = Counts & {
@@ -48,11 +36,10 @@ export type Trailer = Counts & {
   readonly sha256: string;
 };
 
-/** A line, in the order in which they come: the header, events in log order, groups, records, the trailer. */
+/** A line, in the order in which they come: the header, events in log order, records, the trailer. */
 export type Line =
   | { readonly export: Header }
   | PortableEvent
-  | { readonly group: GroupLine }
   | { readonly record: RecordLine }
   | { readonly trailer: Trailer };
 

@@ -10,7 +10,7 @@ export type Written = { readonly hash: Hash; readonly counts: Counts };
 
 export const nothingWritten = (): Written => ({
   hash: createHash('sha256'),
-  counts: { events: 0, groups: 0, records: 0 },
+  counts: { events: 0, records: 0 },
 });
 
 export type Lines = ReturnType<typeof createLines>;

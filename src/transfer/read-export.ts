@@ -5,8 +5,8 @@ import { isObject } from '../domain/is-object.ts';
 import { LOG_START } from '../event-store/event-store.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { type TextLine, textLines } from '../text/text-lines.ts';
-import { CopyCheck, isName } from './copy-check.ts';
-import { FORMAT, type GroupLine, type Header, isEvent, type Line, type Trailer } from './format.ts';
+import { CopyCheck } from './copy-check.ts';
+import { FORMAT, type Header, isEvent, type Line, type Trailer } from './format.ts';
 import { moves, positionsIn } from './record-kinds.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
@@ -16,8 +16,7 @@ export type WholeExport = {
   readonly trailer: Trailer;
   /** Of the events alone, as hex. */
   readonly eventsSha256: string;
-  readonly groups: readonly GroupLine[];
-  /** The events that groups and records refer to, by their ids. */
+  /** The events that records refer to, by their ids. */
   readonly referredTo: ReadonlySet<string>;
   /** See {@link CopyCheck}. */
   readonly foreignStream: string | undefined;
@@ -31,8 +30,8 @@ const CHUNK = 256 * 1024;
 /** In characters. An export has no longer lines: an event is a mebibyte at most. */
 const LONGEST = 64 * 1024 * 1024;
 
-/** The field that identifies each kind of line, in file order. Everything after the first group is not part of the log. */
-const ORDER = ['export', 'id', 'group', 'record', 'trailer'] as const;
+/** The field that identifies each kind of line, in file order. */
+const ORDER = ['export', 'id', 'record', 'trailer'] as const;
 
 /**
  * Reads an export to its end. Checks of one with records that any store can hold all of it.
@@ -51,7 +50,6 @@ async function readAndCheck(file: string, check: CopyCheck): Promise<WholeExport
   const hash = createHash('sha256');
   const ofEvents = createHash('sha256');
   const counts = { events: 0, records: 0 };
-  const groups: GroupLine[] = [];
   const referredTo = new Set<string>();
   let passed = 0;
   let header: Header | undefined;
@@ -61,7 +59,7 @@ async function readAndCheck(file: string, check: CopyCheck): Promise<WholeExport
     if (header === undefined) header = headerIn(file, line);
     else if ('export' in line) throw new UnusableCopy(`${file} has a second beginning in line ${number}`);
     const kind = ORDER.findIndex((field) => field in line);
-    if (kind < passed) throw damaged(file, number, 'events, groups and records are out of order');
+    if (kind < passed) throw damaged(file, number, 'events and records are out of order');
     passed = kind;
     if ('trailer' in line) {
       trailer = line.trailer;
@@ -73,9 +71,6 @@ async function readAndCheck(file: string, check: CopyCheck): Promise<WholeExport
     if (isEvent(line)) {
       counts.events += 1;
       ofEvents.update(text).update('\n');
-    } else if ('group' in line) {
-      groups.push(line.group);
-      if (line.group.lastEvent !== null) referredTo.add(line.group.lastEvent);
     } else if ('record' in line) {
       counts.records += 1;
       for (const id of positionsIn(line.record.collection, line.record.document)) referredTo.add(id);
@@ -88,24 +83,19 @@ async function readAndCheck(file: string, check: CopyCheck): Promise<WholeExport
       `${file} is cut off: its last line, with the count and the digest, is missing. Run ${command} again, or copy the file again`,
     );
   const { events, records, sha256 } = trailer;
-  if (events !== counts.events || trailer.groups !== groups.length || records !== counts.records)
+  if (events !== counts.events || records !== counts.records)
     throw new UnusableCopy(
       `${file} is damaged: it holds ${counts.events} events and ${counts.records} records instead of ${events} and ${records}`,
     );
   if (hash.digest('hex') !== sha256)
     throw new UnusableCopy(`${file} was changed: its SHA-256 is not that of its last line`);
   const { foreignStream } = check;
-  return { header, trailer, eventsSha256: ofEvents.digest('hex'), groups, referredTo, foreignStream };
+  return { header, trailer, eventsSha256: ofEvents.digest('hex'), referredTo, foreignStream };
 }
 
 /** Why a line cannot be imported. */
 function problemOf(line: Line, check: CopyCheck): string | undefined {
   if (isEvent(line)) return check.event(line);
-  if ('group' in line) {
-    const { name, lastEvent } = line.group;
-    if (!isName(name)) return 'a group that cannot exist';
-    return lastEvent === null ? undefined : missing([lastEvent], check);
-  }
   if (!('record' in line)) return undefined;
   const { collection, key, document } = line.record;
   // What stays describes the store that was exported, and would be wrong for another.
@@ -185,10 +175,6 @@ function isLine(value: unknown): value is Line {
     );
   if (fields !== 1) return false;
   if (isObject(value.export)) return isHeader(value.export);
-  if (isObject(value.group)) {
-    const { name, lastEvent, parked } = value.group;
-    return isText(name) && (lastEvent === null || isText(lastEvent)) && Array.isArray(parked);
-  }
   if (isObject(value.record))
     return (
       typeof value.record.collection === 'string' &&
@@ -199,7 +185,8 @@ function isLine(value: unknown): value is Line {
 }
 
 function isHeader({ format, logId, purpose, ...texts }: { readonly [field: string]: unknown }): boolean {
-  if (format !== FORMAT || !isText(logId) || !/^[\w-]{1,100}$/.test(logId)) return false;
+  if (!isText(format) || !/^venue-export-\d{1,9}$/.test(format)) return false;
+  if (!isText(logId) || !/^[\w-]{1,100}$/.test(logId)) return false;
   if (purpose !== undefined && purpose !== 'move' && purpose !== 'keep') return false;
   const { stream, from, to, probe } = texts;
   return [stream, from, to, probe].every((text) => text === undefined || isText(text));
@@ -217,7 +204,10 @@ export function isTrailer(text: string): boolean {
 
 function headerIn(file: string, line: Line): Header {
   if (!('export' in line)) throw new UnusableCopy(foreign(file));
-  if (line.export.storeFormat !== STORE_FORMAT)
-    throw new UnusableCopy(`${file} was made from a store of another format; this release reads only ${STORE_FORMAT}`);
+  const { format, storeFormat } = line.export;
+  if (format !== FORMAT || storeFormat !== STORE_FORMAT)
+    throw new UnusableCopy(
+      `${file} was made by another release, in another format; this release reads only store format ${STORE_FORMAT}: read it with the release that made it`,
+    );
   return line.export;
 }

@@ -8,11 +8,13 @@ import type { DocumentStore } from '../document-store/document-store.ts';
 import { DELIVERER } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { keysOf } from '../domain/keys-of.ts';
+import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import { loadOnce } from '../event-loop/load-once.ts';
 import { logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import type { OutboxTuning } from '../outbox/follow-kinds.ts';
-import { prepareMarks } from '../outbox/marks.ts';
+import { prepareMarks, readMarks } from '../outbox/marks.ts';
 import { openOutbox, type Sending } from '../outbox/outbox.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
@@ -129,8 +131,11 @@ export async function createWebhooks(deps: WebhooksDeps) {
   }
 
   /** Adds the marks of this release. A process with any role calls this before it answers requests. */
-  const prepare = () =>
-    prepareMarks({ events, documents, role: 'webhooks', groups: FAN_OUT_GROUPS, beginning: 'start' });
+  async function prepare(): Promise<void> {
+    // So that the first start ends with a line about a missing right, instead of trying again and again.
+    if (Object.keys(await readMarks(documents, 'webhooks')).length === 0) await events.checkGroupRights();
+    await prepareMarks({ events, documents, role: 'webhooks', kinds: keysOf(WEBHOOK_EVENTS), beginning: 'start' });
+  }
 
   return {
     ...createOnRequest({

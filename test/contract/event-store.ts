@@ -372,10 +372,6 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(handled).toEqual([2]);
       });
 
-      test('returns no position for an unknown group', async () => {
-        expect(await store.groupPosition(unique('group'))).toBeUndefined();
-      });
-
       test('closing waits for running handlers and takes no more events', async () => {
         const type = unique('Made');
         const group = unique('group');

@@ -8,7 +8,7 @@ export const changedStore = (events: OperatedEventStore, changes: Partial<Operat
   readAll: (...args) => events.readAll(...args),
   lastEvent: () => events.lastEvent(),
   subscribe: (...args) => events.subscribe(...args),
-  groupPosition: (...args) => events.groupPosition(...args),
+  checkGroupRights: () => events.checkGroupRights(),
   consume: (...args) => events.consume(...args),
   ping: () => events.ping(),
   outage: events.outage,

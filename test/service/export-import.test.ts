@@ -306,7 +306,7 @@ test('without a file argument the export goes to stdout; a redirected file with 
   const shell = `"${process.execPath}" src/cli.js export --with-records > "${into}" && "${process.execPath}" src/cli.js export | { read -r first; echo "$first"; }`;
   const { stdout } = await exec('/bin/sh', ['-c', shell], { env: { ...process.env, ...place.env } });
   closeSync(sink);
-  expect(JSON.parse(stdout).export.format).toBe('venue-export-1');
+  expect(JSON.parse(stdout).export.format).toBe('venue-export-2');
   expect(statSync(into).mode & 0o777).toBe(0o600);
   expect(JSON.parse(readFileSync(into, 'utf8').trim().split('\n').at(-1) ?? '').trailer.records).toBeGreaterThan(0);
 

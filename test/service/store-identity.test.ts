@@ -84,22 +84,22 @@ test('read models of another store are refused with the command that rebuilds th
   expect(refused.stderr).toContain('venue rebuild --from-nothing');
 });
 
-test('the service and the command line refuse a store from before the first format', async () => {
+test('the service and the command line refuse a store in another format', async () => {
   const dataDir = temporaryDataDir();
   await venue(dataDir, 'brand', 'add', '--name', 'Acme');
   const database = new DatabaseSync(join(dataDir, 'events.db'));
-  database.exec(`UPDATE events SET data = json_remove(data, '$.format') WHERE type = 'LogCreated'`);
+  database.exec(`UPDATE events SET data = json_set(data, '$.format', 3) WHERE type = 'LogCreated'`);
   database.close();
   const refused = await start(dataDir);
   expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
   expect(refused.stderr).toMatch(
-    /^The event log was stored before the first release.* name an empty store with DATA_DIR/,
+    /^The event log has store format 3; .* start the release that wrote it, or name an empty store with DATA_DIR/,
   );
   for (const command of [['brand', 'list'], ['export'], ['restore', '--adopt'], ['backup', join(dataDir, 'copy')]]) {
     const { code, stderr } = await venue(dataDir, ...command);
     expect({ code, stderr }, command.join(' ')).toEqual({
       code: 1,
-      stderr: expect.stringMatching(/^[^\n]*stored before the first release[^\n]+\n$/),
+      stderr: expect.stringMatching(/^[^\n]*has store format 3;[^\n]+\n$/),
     });
   }
 });

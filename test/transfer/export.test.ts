@@ -6,7 +6,7 @@ import { everyDocument } from '../../src/document-store/queries.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import type { Header } from '../../src/transfer/format.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
-import { asExport, busyStore, emptyStore, exportTo, importFrom, temporaryFolder, withGroups } from './stores.ts';
+import { asExport, busyStore, emptyStore, exportTo, importFrom, temporaryFolder } from './stores.ts';
 
 const linesOf = (text: string) =>
   text
@@ -59,7 +59,7 @@ describe('the file', () => {
     const { trailer } = lines.pop();
     const beforeLast = text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1);
     const sha256 = createHash('sha256').update(beforeLast).digest('hex');
-    expect(trailer).toEqual({ events: stored.length, groups: 0, records: lines.length, sha256 });
+    expect(trailer).toEqual({ events: stored.length, records: lines.length, sha256 });
 
     const of = (name: string) =>
       lines.filter(({ record }) => record.collection === name).map(({ record }) => record.document);
@@ -247,7 +247,9 @@ describe('an export with the right counts and digest is refused', () => {
 
   test('if a line is of two kinds', async () => {
     const says = ' is damaged in line 3: it is neither an event nor a record';
-    expect(await inLine3((line) => line.replace('"id"', '"group":{"name":"x","parked":[]},"id"'))).toBe(says);
+    expect(
+      await inLine3((line) => line.replace('"id"', '"record":{"collection":"x","key":"y","document":{}},"id"')),
+    ).toBe(says);
     const header = await altered(([first = '', second = '', ...rest]) => [
       `${first.slice(0, -1)},${second.slice(1)}`,
       ...rest,
@@ -255,20 +257,10 @@ describe('an export with the right counts and digest is refused', () => {
     expect(header).toBe(' is neither an export nor a backup of this service');
   });
 
-  test('if an event comes after a group or a record, or a group after a record', async () => {
-    const move = (from: number, to: number) =>
-      altered((lines) => {
-        const changed = [...withGroups(lines)];
-        const [moved = ''] = changed.splice(from, 1);
-        return changed.toSpliced(to, 0, moved);
-      });
-    // The header, seven events, two groups, then records.
-    for (const [from, to, found] of [
-      [7, 9, 10],
-      [7, 12, 13],
-      [9, 12, 13],
-    ] as const)
-      expect(await move(from, to)).toBe(` is damaged in line ${found}: events, groups and records are out of order`);
+  test('if an event comes after a record', async () => {
+    const says = await altered((lines) => lines.toSpliced(7, 1).toSpliced(8, 0, lines[7] ?? ''));
+    // The header, seven events, then records.
+    expect(says).toBe(' is damaged in line 9: events and records are out of order');
   });
 
   test('if it is not text in UTF-8', async () => {

@@ -21,7 +21,6 @@ import {
   LOCATIONS,
   type TestStore,
   temporaryFolder,
-  withGroups,
 } from './stores.ts';
 
 const identityOf = (store: TestStore) =>
@@ -49,7 +48,7 @@ function failingFrom(nth: number, { events, documents }: TestStore): TestStore &
     readAll: (options) => events.readAll(options),
     lastEvent: () => events.lastEvent(),
     readStream: (stream, options) => events.readStream(stream, options),
-    groupPosition: (group) => events.groupPosition(group),
+    checkGroupRights: () => events.checkGroupRights(),
     load: written(async (batch) => events.load(batch)),
   };
   const failingDocuments: OperatedDocumentStore = {
@@ -67,7 +66,7 @@ function failingFrom(nth: number, { events, documents }: TestStore): TestStore &
   return { events: failingEvents, documents: failingDocuments, writes: () => writes };
 }
 
-test('an import moves events, groups and records to their positions in the new log, and gives the store its identity', async () => {
+test('an import moves events and records to their positions in the new log, and gives the store its identity', async () => {
   const one = await busyStore();
   const folder = await temporaryFolder();
   const file = join(folder, 'store.ndjson');
@@ -88,21 +87,6 @@ test('an import moves events, groups and records to their positions in the new l
   // Done before: it does nothing.
   await other.events.append('later', [{ type: 'Later', data: {}, metadata: {} }], { expectedRevision: 'none' });
   await importFrom(file, other);
-});
-
-test('an import of a file with consumer groups, of a release without marks, marks what they had handled', async () => {
-  const one = await busyStore();
-  const file = join(await temporaryFolder(), 'store.ndjson');
-  const lines = (await exportTo(file, one, one.header)).trimEnd().split('\n').slice(0, -1);
-  await writeFile(file, asExport(withGroups(lines)));
-  const other = await emptyStore();
-  await importFrom(file, other);
-  const events = await Array.fromAsync(other.events.readAll());
-  // The highest positions before the first event that was not handled.
-  expect(await readMarks(other.documents, 'webhooks')).toEqual({
-    BookingRequested: events[4]?.position,
-    ReviewPosted: events.at(-1)?.position,
-  });
 });
 
 test('an import destroys the keys of subjects that the log says were forgotten', async () => {
@@ -230,7 +214,7 @@ const twice =
   (text: string) =>
   (lines: readonly string[]): readonly string[] =>
     lines.flatMap((line) => (line.includes(text) ? [line, line] : [line]));
-const ELSEWHERE = /(?<="(?:lastEvent|position|BookingRequested)":")[^"]+/;
+const ELSEWHERE = /(?<="(?:position|BookingRequested)":")[^"]+/;
 const moved = (collection: string) => (line: string) => line.replace('"users"', `"${collection}"`);
 
 test.each<[string, string, (lines: readonly string[]) => readonly string[]]>([
@@ -243,16 +227,6 @@ test.each<[string, string, (lines: readonly string[]) => readonly string[]]>([
     'a mark at a missing event',
     'a reference to an event that the file does not contain',
     inFirst('"outboxMarks"', (line) => line.replace(ELSEWHERE, 'missing')),
-  ],
-  [
-    'a group at a missing event',
-    'a reference to an event that the file does not contain',
-    (lines) => inFirst('"group"', (line) => line.replace(ELSEWHERE, 'missing'))(withGroups(lines)),
-  ],
-  [
-    'a group named __proto__',
-    'a group that cannot exist',
-    (lines) => inFirst('"group"', (line) => line.replace(/(?<="name":")[^"]+/, '__proto__'))(withGroups(lines)),
   ],
   [
     'a gap between revisions',

@@ -9,7 +9,7 @@ import { openSqliteDocumentStore } from '../../src/document-store/sqlite/documen
 import { OPERATOR } from '../../src/domain/account.ts';
 import { LOG_START, type OperatedEventStore, type StoredEvent } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
-import { addMarks, MARKS, type Marks } from '../../src/outbox/marks.ts';
+import { addMarks } from '../../src/outbox/marks.ts';
 import { purposes } from '../../src/secrets/purposes.ts';
 import { seal } from '../../src/secrets/seal.ts';
 import { ensureLogId } from '../../src/store-identity/log-id.ts';
@@ -82,7 +82,7 @@ export async function busyStore(count = 12): Promise<TestStore & { readonly head
   });
   const probe = seal(KEY, purposes.storeProbe(logId), logId);
   await (await record(store, 'storeIdentity')).insert('store', { format: STORE_FORMAT, logId, probe });
-  return { events, documents, header: { format: FORMAT, storeFormat: STORE_FORMAT, logId, probe } };
+  return { events, documents, header: { format: FORMAT, storeFormat: STORE_FORMAT, logId, probe, purpose: 'move' } };
 }
 
 /** Writes an export with records, or goes on with one. @returns what the file holds */
@@ -109,21 +109,11 @@ export async function exportTo(file: string, store: TestStore, header: Header): 
   return readFile(file, 'utf8');
 }
 
-/** The lines of an export as a release without marks wrote them: with the consumer groups, which have handled the same. */
-export function withGroups(lines: readonly string[]): readonly string[] {
-  const isMarks = (line: string) => JSON.parse(line).record?.collection === MARKS.name;
-  const { handledTo }: { handledTo: Marks } = JSON.parse(lines.find(isMarks) ?? '').record.document;
-  const groups = Object.entries(handledTo).map(([kind, id]) =>
-    canonicalForm({ group: { name: `webhook-deliveries-${kind}`, lastEvent: id === '' ? null : id, parked: [] } }),
-  );
-  return lines.flatMap((line) => (isMarks(line) ? groups : [line]));
-}
-
 /** Lines as an export, with counts and digest as they should be: its author can compute them. */
 export function asExport(lines: readonly string[]): string {
   const content = lines.map((line) => `${line}\n`).join('');
   const count = (field: string) => lines.filter((line) => field in JSON.parse(line)).length;
-  const counts = { events: count('id'), groups: count('group'), records: count('record') };
+  const counts = { events: count('id'), records: count('record') };
   const sha256 = createHash('sha256').update(content).digest('hex');
   return `${content}${canonicalForm({ trailer: { ...counts, sha256 } })}\n`;
 }
@@ -135,7 +125,7 @@ async function fillingFrom(file: string, store: TestStore) {
     clock: Date.now,
     file,
     locations: LOCATIONS,
-    whole: checkPurpose(file, whole, whole.header.purpose ?? 'move'),
+    whole: checkPurpose(file, whole, whole.header.purpose ?? 'keep'),
     withProgress: (work: (show: () => void) => Promise<void>) => work(() => {}),
     onStep: () => {},
     otherwise: 'An import needs an empty store',

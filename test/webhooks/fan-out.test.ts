@@ -4,12 +4,12 @@ import type { OperatedDocumentStore } from '../../src/document-store/document-st
 import type { Account } from '../../src/domain/account.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
+import { keysOf } from '../../src/domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../../src/domain/webhook.ts';
 import { logEnd } from '../../src/event-store/event-store.ts';
 import { openFailedEvents } from '../../src/outbox/failed-events.ts';
 import { addMarks, type Beginning, prepareMarks, readMarks } from '../../src/outbox/marks.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
-import { FAN_OUT_GROUPS } from '../../src/webhooks/fan-out/groups.ts';
 import { changedStore } from '../event-store/changed-store.ts';
 import { eventually } from '../eventually.ts';
 import { approved, cancelled, requested, reviewed } from './deliverable-events.ts';
@@ -325,7 +325,7 @@ describe('marks', () => {
       events: venue.events,
       documents: venue.documents,
       role: 'webhooks',
-      groups: [...FAN_OUT_GROUPS, { kind: 'BookingCompleted', group: 'webhook-deliveries-BookingCompleted' }],
+      kinds: [...keysOf(WEBHOOK_EVENTS), 'BookingCompleted'],
       beginning,
     });
 
@@ -343,28 +343,19 @@ describe('marks', () => {
     expect((await Array.fromAsync(left)).map(({ id }) => id)).toEqual([eventId]);
   });
 
-  test('begin where the consumer groups of the last release stand, but not behind our last event', async () => {
-    const [first] = [await venue.append(requested()), await venue.append(requested())];
-    const [stood] = await Array.fromAsync(venue.events.readAll({ types: ['BookingRequested'], limit: 1 }));
-    expect(stood?.id).toBe(first);
-    const groups: Readonly<Record<string, string>> = {
-      'webhook-deliveries-BookingRequested': stood?.position ?? expect.fail(),
-      'webhook-deliveries-BookingApproved': '9'.repeat(16),
-    };
-    const events = changedStore(venue.events, { groupPosition: async (group) => groups[group] });
-    await prepareMarks({
-      events,
-      documents: venue.documents,
-      role: 'webhooks',
-      groups: FAN_OUT_GROUPS,
-      beginning: 'start',
-    });
+  test('of a new kind begin where the one stands that is furthest behind', async () => {
+    await venue.append(requested());
+    const behind = await logEnd(venue.events);
+    await venue.append(requested());
+    const end = await logEnd(venue.events);
+    await addMarks(venue.documents, 'webhooks', { BookingRequested: behind, BookingApproved: end });
+    await prepareNext('start');
     expect(await readMarks(venue.documents, 'webhooks')).toEqual({
-      BookingRequested: stood?.position,
-      BookingApproved: await logEnd(venue.events),
-      // The position that is furthest behind.
-      BookingCancelled: stood?.position,
-      ReviewPosted: stood?.position,
+      BookingRequested: behind,
+      BookingApproved: end,
+      BookingCancelled: behind,
+      ReviewPosted: behind,
+      BookingCompleted: behind,
     });
   });
 });

@@ -5,12 +5,12 @@ import {
   persistentSubscriptionToAllSettingsFromDefaults,
   START,
 } from '@eventstore/db-client';
-import { type Consume, type Consumer, type HandleEvent, LOG_START, type Position } from '../event-store.ts';
+import type { Consume, Consumer, HandleEvent } from '../event-store.ts';
 import type { Connection } from './connection.ts';
 import { startConsumer } from './consumer.ts';
 import type { NodeClient } from './node-client.ts';
 import { managing } from './rights.ts';
-import { positionOf, serverPosition } from './stored-event.ts';
+import { serverPosition } from './stored-event.ts';
 
 /**
  * The server parks an event after this many retries. High enough never to happen, because the count also grows when a consumer
@@ -81,14 +81,11 @@ export function createConsumerGroups(connection: Connection, messageTimeoutMs: n
     }
   }
 
-  async function position(name: string): Promise<Position | undefined> {
-    const group = await info(name);
-    const reached = group?.stats.lastCheckpointedEventPosition;
-    return reached === undefined ? group && startOf(group) : positionOf(reached);
-  }
-
   return {
-    position,
+    /** The server answers for a group that does not exist, too. */
+    async checkRights(): Promise<void> {
+      await info('any');
+    },
 
     async consume(name: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
       const begin = () => create(name, options);
@@ -107,10 +104,4 @@ export function createConsumerGroups(connection: Connection, messageTimeoutMs: n
       await Promise.all([...consumers].map((consumer) => consumer.close()));
     },
   };
-}
-
-/** The start position of an unused group. */
-function startOf(info: GroupInfo | undefined): Position {
-  const startFrom = info?.settings.startFrom;
-  return startFrom === undefined || typeof startFrom === 'string' ? LOG_START : positionOf(startFrom);
 }

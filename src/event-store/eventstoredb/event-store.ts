@@ -32,8 +32,8 @@ export async function openEventStoreDb(options: EventStoreDbOptions): Promise<Op
     readAll: reads.all,
     lastEvent: reads.lastEvent,
     subscribe: (from) => subscribe(connection, from),
-    groupPosition: groups.position,
     consume: groups.consume,
+    checkGroupRights: groups.checkRights,
     ping: () => ping(connection),
     outage,
     async close() {

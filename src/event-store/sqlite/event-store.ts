@@ -83,7 +83,6 @@ class SqliteEventStore implements OperatedEventStore {
         'INSERT INTO events (position, stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING position',
       ),
       end: database.prepare('SELECT max(position) AS position FROM events'),
-      group: database.prepare('SELECT checkpoint FROM groups WHERE name = ?'),
       last: database.prepare(`SELECT ${EVENT_COLUMNS} FROM events ORDER BY position DESC LIMIT 1`),
       stream: database.prepare(
         `SELECT ${EVENT_COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
@@ -209,12 +208,8 @@ class SqliteEventStore implements OperatedEventStore {
     return Number(this.#statements.end.get()?.position ?? 0);
   }
 
-  /** Groups of an earlier release have a row; this one keeps nothing of a group. */
-  async groupPosition(group: string): Promise<Position | undefined> {
-    this.#checkOpen();
-    const row = this.#statements.group.get(group);
-    return row === undefined ? undefined : positionOf(Number(row.checkpoint));
-  }
+  /** Groups need no rights. */
+  async checkGroupRights(): Promise<void> {}
 
   async consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
     this.#checkOpen();

@@ -21,12 +21,6 @@ const TABLES = `
     metadata TEXT NOT NULL,
     UNIQUE (stream, revision)
   ) STRICT;
-
-  -- Where consumer groups stood in a release that had no marks (src/outbox/marks.ts).
-  CREATE TABLE IF NOT EXISTS groups (
-    name       TEXT PRIMARY KEY,
-    checkpoint INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
 `;
 const MARKS = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`;
 

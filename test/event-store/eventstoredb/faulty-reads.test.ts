@@ -1,8 +1,6 @@
-import { EventStoreDBClient, persistentSubscriptionToAllSettingsFromDefaults, START } from '@eventstore/db-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LOG_START, type OperatedEventStore, type StoredEvent } from '../../../src/event-store/event-store.ts';
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
-import { eventually } from '../../eventually.ts';
 import { type Passing, startProxy } from '../../proxy.ts';
 import { EventStoreDbServer } from './server.ts';
 
@@ -36,8 +34,6 @@ const READS: Record<string, (store: OperatedEventStore) => Promise<Result>> = {
     await store.lastEvent().then((event) => event?.data.n),
     (await store.lastEvent())?.data.n,
   ],
-  'where a group stands': (store) => store.groupPosition('group'),
-  'where a group stands that does not exist': async (store) => (await store.groupPosition('none')) ?? 'none',
   [SUBSCRIPTION]: async (store) => {
     const seen: unknown[] = [];
     for await (const { events, caughtUp } of store.subscribe({ after: LOG_START, types: ['Made', 'Rare'] })) {
@@ -55,21 +51,7 @@ beforeAll(async () => {
   const event = (n: number) => ({ type: n % 20 === 19 ? 'Rare' : 'Made', data: { n, text: TEXT }, metadata: {} });
   for (let n = 0; n < EVENTS; n += 1)
     await store.append('thing', [event(n)], { expectedRevision: n === 0 ? 'none' : n - 1 });
-  const client = EventStoreDBClient.connectionString(server.url);
-  const settings = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START });
-  await client.createPersistentSubscriptionToAll('group', settings);
-  const subscription = client.subscribeToPersistentSubscriptionToAll('group', { bufferSize: 200 });
-  subscription.on('error', () => {});
-  let handled = 0;
-  subscription.on('data', (resolved) => {
-    if (resolved.event?.streamId === 'thing') handled += 1;
-    void subscription.ack(resolved);
-  });
-  await eventually(() => expect(handled).toBe(EVENTS));
-  await client.dispose();
   await store.close();
-  // The group’s checkpoint no longer changes.
-  await eventually(() => expect(server.groups).toEqual(['group']));
 });
 afterAll(() => server.stop());
 
