@@ -149,15 +149,15 @@ function publicKeys(signingKeys: SigningKeys): JWTVerifyGetKey {
 
 function read(payload: JWTPayload, idOf: (jti: string) => string): Signed | undefined {
   const { jti, sub, exp, aud, client_id: clientId, scope = '', [ACCOUNT_CLAIM]: accountClaim } = payload;
-  const { [ROLE_CLAIM]: role } = payload;
+  const role = isRole(payload[ROLE_CLAIM]) ? payload[ROLE_CLAIM] : undefined;
   if (jti === undefined || sub === undefined || exp === undefined) return undefined;
   if (typeof clientId !== 'string' || typeof scope !== 'string' || (aud !== 'api' && aud !== 'mcp')) return undefined;
   const ofUser = sub !== clientId;
   const expiresAt = exp * 1000;
   const signed: Signed = { model: ofUser ? 'AccessToken' : 'ClientCredentials', storedId: idOf(jti), expiresAt };
   const account = typeof accountClaim === 'string' ? accountOfKey(accountClaim) : undefined;
-  // A role of a later release allows nothing here.
-  if (account === undefined || (role !== undefined && !isRole(role))) return signed;
+  // A user acts in a role, and one that this release does not know allows nothing. A client of the account has none.
+  if (account === undefined || ofUser !== (role !== undefined)) return signed;
   const caller: Caller = {
     account,
     permissions: permissionsOf(scope) & ROLE_PERMISSIONS[role ?? 'Manager'],

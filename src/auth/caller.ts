@@ -12,7 +12,7 @@ export type Caller = {
   readonly permissions: number;
   /**
    * The role of the user for whom an app acts. Permissions are within it. Absent for API keys and service clients, which belong to the
-   * account, and for tokens of releases without roles.
+   * account.
    */
   readonly role?: Role;
   readonly credential:

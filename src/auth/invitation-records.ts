@@ -41,7 +41,7 @@ type InvitationDocument = WithUnlogged & {
   readonly role: Role;
   readonly createdAt: Timestamp;
   readonly expiresAt: Timestamp;
-  /** The user who made it. Absent: the operator, or a release that did not store it. */
+  /** The user who made it. Absent: the operator. */
   readonly inviterId?: string;
   /** Absent once it was accepted or withdrawn. The record then waits until the log has its events. */
   readonly email?: string;

@@ -153,8 +153,6 @@ async function adoptAsItIs(config: Config, options: RestoreOptions): Promise<Ans
 
 async function restoreFrom(file: string, options: RestoreOptions, command: Invoked): Promise<Answer> {
   const { overwrite, skipIds } = options;
-  if (lstatSync(file, { throwIfNoEntry: false })?.isDirectory())
-    throw new UnusableCopy(`${file} is a folder: a backup of an earlier release, which only that release can restore`);
   const whole = checkPurpose(file, await readWholeExport(file), 'keep');
   const { header, trailer } = whole;
   const key = secretKeyBeside(file, whole);

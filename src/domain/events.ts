@@ -33,7 +33,7 @@ export type EventTrace = {
 export const traceIn = ({ traceId, traceFlags }: Partial<EventTrace>): EventTrace | undefined =>
   traceId === undefined ? undefined : { traceId, ...(traceFlags !== undefined && { traceFlags }) };
 
-/** The metadata of every event (docs/decisions/event-log.md). Without a trace if no request led to it, and from earlier releases. */
+/** The metadata of every event (docs/decisions/event-log.md). Without a trace if no request led to it. */
 export type EventMetadata = Partial<EventTrace> & {
   readonly at: Timestamp;
   readonly actor: Actor;

@@ -1,4 +1,4 @@
-import type { Collection, Find, OperatedDocumentStore, Query, Stored } from '../document-store/document-store.ts';
+import type { Collection, Find, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
@@ -25,8 +25,8 @@ type KeptRecord = {
   readonly userId: string;
   readonly at: Timestamp;
   readonly expiresAt: Timestamp;
-  /** The message as JSON. Absent in mails of earlier releases, which are not shown. */
-  readonly sealed?: string;
+  /** The message as JSON. */
+  readonly sealed: string;
 };
 
 type Content = Message & Pick<KeptMail, 'messageId' | 'date'>;
@@ -79,15 +79,9 @@ export async function openInbox(deps: {
     if (tooMany > 0) for await (const { key } of collection.find(earliest(tooMany))) await collection.delete(key);
   }
 
-  function opened({ key: id, document: { sealed, ...record } }: Stored<KeptRecord>): KeptMail | undefined {
-    if (sealed === undefined) return undefined;
+  function opened({ key: id, document: { sealed, ...record } }: Stored<KeptRecord>): KeptMail {
     const content: Content = JSON.parse(unseal(secretKey, purposes.inboxMail(id), sealed));
     return { ...content, ...record, id };
-  }
-
-  async function openAll(query: Query<KeptRecord>): Promise<readonly KeptMail[]> {
-    const mails = await Array.fromAsync(collection.find(query), opened);
-    return mails.filter((mail) => mail !== undefined);
   }
 
   const sender: MailSender = {
@@ -112,22 +106,20 @@ export async function openInbox(deps: {
     sender,
 
     /** Latest first. */
-    list: (): Promise<readonly KeptMail[]> => openAll(latest(toTimestamp(clock() - KEPT_MS))),
+    list: (): Promise<readonly KeptMail[]> =>
+      Array.fromAsync(collection.find(latest(toTimestamp(clock() - KEPT_MS))), opened),
 
     async get(id: string): Promise<KeptMail | undefined> {
       const stored = await collection.get(id);
       return stored === undefined ? undefined : opened(stored);
     },
 
-    /** Deletes mails, also from the files, and all that are not sealed. */
+    /** Deletes mails, also from the files. */
     async delete(isOne: (mail: KeptMail) => boolean): Promise<void> {
-      const kept = await Array.fromAsync(collection.find(everyDocument()), (stored) => ({
-        key: stored.key,
-        mail: opened(stored),
-      }));
-      const keys = kept.filter(({ mail }) => mail === undefined || isOne(mail)).map(({ key }) => key);
-      if (keys.length === 0) return;
-      await Promise.all(keys.map((key) => collection.delete(key)));
+      const kept = await Array.fromAsync(collection.find(everyDocument()), opened);
+      const ids = kept.filter(isOne).map(({ id }) => id);
+      if (ids.length === 0) return;
+      await Promise.all(ids.map((id) => collection.delete(id)));
       await documents.purge();
     },
   };

@@ -23,9 +23,9 @@ export type MailRecord = NewMail &
   Progress<MailState, MailAttempt> & {
     /** `kind:cause:userId`. */
     readonly mailId: string;
-    /** Goes out before all other mail. Absent in what an earlier release stored. */
+    /** Goes out before all other mail. */
     readonly lane?: 'first';
-    /** Waits for the digest of its user, which goes out when it is due. An earlier release then sends it alone. */
+    /** Waits for the digest of its user, which goes out when it is due. */
     readonly inDigest?: true;
     /** From then on it is not sent any more. */
     readonly notAfter: Timestamp;

@@ -10,7 +10,7 @@ import { inRounds } from '../event-loop/rounds.ts';
 import type { OperatedEventStore } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import type { OutboxTuning } from '../outbox/follow-kinds.ts';
-import { prepareMarks, readMarks } from '../outbox/marks.ts';
+import { prepareMarks } from '../outbox/marks.ts';
 import { openOutbox, type Sending } from '../outbox/outbox.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';

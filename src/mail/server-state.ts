@@ -32,7 +32,7 @@ export async function openServerState({
     /** Undefined if it takes mail, or nothing was sent yet. */
     async outage(): Promise<MailOutage | undefined> {
       const stored = (await collection.get(KEY))?.document;
-      // Earlier versions stored a sentence. The next attempt replaces it.
+      // A release that runs beside this one may know other causes.
       return stored !== undefined && Object.hasOwn(MAIL_CAUSES, stored.cause) ? stored : undefined;
     },
 

@@ -31,11 +31,11 @@ export type ServiceStatus = {
 type ProcessStatus = {
   readonly process: string;
   readonly kind: NodeStatus['kind'];
-  /** As in the lines of its log. Absent for a process of an earlier release, like its release and roles. */
-  readonly hostname?: string;
-  readonly pid?: number;
-  readonly release?: string;
-  readonly roles?: readonly string[];
+  /** As in the lines of its log. */
+  readonly hostname: string;
+  readonly pid: number;
+  readonly release: string;
+  readonly roles: readonly string[];
   /** The roles in which it works now, while others stand by. */
   readonly active: readonly string[];
 };
@@ -68,7 +68,7 @@ export async function readServiceStatus(deps: {
   const processes = others.map(({ session, status }): ProcessStatus => {
     const { kind, hostname, pid, release, roles } = status;
     const active = holders.filter(({ holder }) => holder === session).map(({ role }) => role);
-    return { process: session, ...defined({ hostname, pid }), kind, ...defined({ release, roles }), active };
+    return { process: session, hostname, pid, kind, release, roles, active };
   });
   const { lag, behindSince } = await readModels();
   const failed = await Promise.all([webhooks.countFailedEvents(), facts.eventsWithoutMails()]);

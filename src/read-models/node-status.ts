@@ -6,9 +6,10 @@ export type NodeStatus = {
   readonly projects: boolean;
   /** The name of the generation that its release reads. */
   readonly wants: string;
-  /** As in the lines of its log. Absent from processes of earlier releases, like the name of its release, and its roles. */
-  readonly hostname?: string;
-  readonly pid?: number;
-  readonly release?: string;
-  readonly roles?: readonly string[];
+  /** As in the lines of its log. */
+  readonly hostname: string;
+  readonly pid: number;
+  /** The name of its release. */
+  readonly release: string;
+  readonly roles: readonly string[];
 };

@@ -19,9 +19,9 @@ export type Attempt = PostResult & {
   readonly previousSecret?: true;
   /**
    * The inputs of its headers, besides the delivery (docs/decisions/webhook-deliveries.md): the time, in milliseconds since the epoch,
-   * the marks of the secrets, and the parent id of its trace, which those of earlier releases lack. Absent if nothing was sent.
+   * the marks of the secrets, and the parent id of its trace. Absent if nothing was sent.
    */
-  readonly signed?: { readonly at: number; readonly with: readonly string[]; readonly parentId?: string };
+  readonly signed?: { readonly at: number; readonly with: readonly string[]; readonly parentId: string };
   /** The sealed answer, if the body had personal texts: `answer` is then empty. */
   readonly sealedAnswer?: SealedText;
 };
@@ -42,7 +42,7 @@ export type DeliveryDocument = Progress<DeliveryState, Attempt> & {
   readonly body: string;
   /** The personal texts of the body, sealed. In the body itself they read as erased. */
   readonly sealed?: SealedTexts;
-  /** The trace of the request that led to it. Absent if none did, and from earlier releases. */
+  /** The trace of the request that led to it. Absent if none did. */
   readonly trace?: EventTrace;
   /** When the event happened. */
   readonly eventAt: Timestamp;

@@ -13,7 +13,14 @@ const account = { kind: 'Brand', id: brandId(1) } as const;
 const startedAt = toTimestamp(Date.parse('2026-12-01T12:00:00Z'));
 const current: CurrentSession = {
   hash: 'hash',
-  session: { userId: 'ada', account, startedAt, expiresAt: toTimestamp(Date.parse('2026-12-02T12:00:00Z')) },
+  session: {
+    userId: 'ada',
+    account,
+    startedAt,
+    lastUsedAt: startedAt,
+    expiresAt: toTimestamp(Date.parse('2026-12-02T12:00:00Z')),
+    browser: 'Firefox on Linux',
+  },
   role: 'Manager',
   user: {
     id: 'ada',

@@ -112,18 +112,6 @@ test('a session ends after 12 hours without use, and after a week of use', async
   expect(await sessions.current(unused)).toBeUndefined();
 });
 
-test('a session of an earlier release goes on, and is noted when used', async () => {
-  const id = await sessions.start(user.id, brand, undefined);
-  const [stored] = await storedSessions();
-  const { browser: _, lastUsedAt: __, ...earlier } = stored?.document ?? expect.unreachable();
-  const records = await documents.open(SESSIONS);
-  await records.update(stored?.key ?? '', () => earlier);
-  expect(await sessions.listOf(user)).toEqual([{ ...earlier, browser: 'Unknown browser', hash: stored?.key }]);
-  now += HOUR_MS;
-  expect(await sessions.current(id)).toBeDefined();
-  expect(await sessions.listOf(user)).toMatchObject([{ lastUsedAt: new Date(now).toISOString() }]);
-});
-
 test('a page is shown although the use of its session cannot be stored', async () => {
   const id = await sessions.start(user.id, brand, FIREFOX);
   let isFull = false;

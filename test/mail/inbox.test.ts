@@ -120,13 +120,6 @@ test('what it keeps is sealed: no file holds an address, a text or a link', asyn
     /Zwetschgen|SECRETLINK|Sealed subject|(zoe|house)@example/.test(readFileSync(file, 'latin1')),
   );
   expect(leaks).toEqual([]);
-  // A mail of an earlier release, which was not sealed.
-  const records = await service.core.documents.open<object>({ name: 'mailInbox', kind: 'record', indexes: [] });
-  await records.insert('abc', { id: 'abc', subject: 'Plain', at: toTimestamp(NOON), to: 'x@example.com', text: '' });
-  expect((await inbox.list()).map(({ subject }) => subject)).toEqual(['Sealed subject']);
-  expect(await inbox.get('abc')).toBeUndefined();
-  await inbox.delete(() => true);
-  expect(await records.get('abc')).toBeUndefined();
 });
 
 test('a service without an inbox has no such page', async () => {

@@ -6,6 +6,7 @@ import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts
 import { type Compose, createMail, type Mail, type MailDeps, type Message, type NewMail } from '../../src/mail/mail.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
+import { IDLE } from '../node-status.ts';
 import { openVenue, SECRET_KEY } from '../webhooks/venue.ts';
 
 export const FROM = { name: 'Bookings', address: 'bookings@venue.example' };
@@ -52,7 +53,7 @@ export async function openMailVenue({
 
     /** Mail as another process would have it. */
     async open({ tuning, ...deps }: Partial<MailDeps> = {}): Promise<Mail> {
-      const status: NodeStatus = { kind: 'service', projects: false, wants: '', roles: ['mail'] };
+      const status: NodeStatus = { ...IDLE, roles: ['mail'] };
       const heartbeats = await startHeartbeats<NodeStatus>({ documents: venue.documents, status });
       const mail = await createMail({
         events: venue.events,

@@ -9,11 +9,12 @@ import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.t
 import { startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
+import { IDLE } from '../node-status.ts';
 import { counts, trails } from './space-trails.ts';
 
 const [folder = '', batch] = process.argv.slice(2);
 const documents = await openSqliteDocumentStore({ folder });
-const status: NodeStatus = { kind: 'service', projects: false, wants: '' };
+const status: NodeStatus = IDLE;
 const heartbeats = await startHeartbeats<NodeStatus>({ documents, status, silenceMs: 600 });
 const projector = await openProjector({
   events: await openSqliteEventStore({ path: join(folder, 'events.sqlite') }),

@@ -15,6 +15,7 @@ import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { type LiveReadModels, openReadModels, type ReadModels } from '../../src/read-models/read-models.ts';
 import { ask } from '../document-store/ask.ts';
 import { eventually } from '../eventually.ts';
+import { IDLE } from '../node-status.ts';
 import { appendEvents, counts, expected, trails } from './space-trails.ts';
 
 /** The folder and the log of the test that runs. */
@@ -47,7 +48,7 @@ export const BOTH: readonly AnyProjection[] = [trails(), counts];
 
 /** The heartbeat of another process of the service. */
 export async function beating(documents: OperatedDocumentStore, silenceMs = 600): Promise<Heartbeats<NodeStatus>> {
-  const status: NodeStatus = { kind: 'service', projects: false, wants: '' };
+  const status: NodeStatus = IDLE;
   const heartbeats = await startHeartbeats<NodeStatus>({ documents, status, silenceMs });
   ends.push(() => heartbeats.stop());
   return heartbeats;

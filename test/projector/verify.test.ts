@@ -21,6 +21,7 @@ import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { replace } from '../document-store/replace.ts';
 import { eventually } from '../eventually.ts';
+import { IDLE } from '../node-status.ts';
 import { appendEvents, counts, type Trail, trails } from './space-trails.ts';
 
 describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
@@ -39,7 +40,7 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
     events = await openSqliteEventStore({ path: join(folder, 'events.sqlite') });
     database = await createDatabase();
     documents = await database.open();
-    const status: NodeStatus = { kind: 'service', projects: true, wants: '' };
+    const status: NodeStatus = { ...IDLE, projects: true };
     heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
     projector = await openProjector({
       events,
@@ -127,7 +128,7 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
     await projector.stop();
     await heartbeats.stop();
     for (const name of ['readModelGenerations', generation]) await documents.drop(name);
-    const status: NodeStatus = { kind: 'service', projects: true, wants: '' };
+    const status: NodeStatus = { ...IDLE, projects: true };
     const again = await database.open();
     heartbeats = await startHeartbeats<NodeStatus>({ documents: again, status });
     const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };

@@ -9,13 +9,14 @@ import { startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
+import { IDLE } from '../node-status.ts';
 import { appendEvent, counts, trails } from '../projector/space-trails.ts';
 
 test('a command never misses its own change in a read model that it reads for the first time after the change', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'venue-command-'));
   const documents = await openSqliteDocumentStore({ folder });
   const events = await openSqliteEventStore({ path: join(folder, 'events.sqlite') });
-  const status: NodeStatus = { kind: 'tool', projects: false, wants: '' };
+  const status: NodeStatus = { ...IDLE, kind: 'tool' };
   const heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
   const projections = [trails(), counts];
   const logger = pino({ level: 'silent' });

@@ -13,6 +13,7 @@ import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import { eventually } from '../eventually.ts';
+import { IDLE } from '../node-status.ts';
 import { counts } from '../projector/space-trails.ts';
 
 /** How long the server takes to start a subscription. */
@@ -42,7 +43,7 @@ async function setUp() {
     const events = await openEventStoreDb({ url: server.url });
     const projection = { ...counts, version };
     const projections: readonly AnyProjection[] = [projection];
-    const status: NodeStatus = { kind: 'service', projects: false, wants: '' };
+    const status: NodeStatus = IDLE;
     const heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
     const logger = pino({ level: 'silent' });
     const projector = await openProjector({ events, documents, projections, heartbeats, logger, tickMs: 20 });

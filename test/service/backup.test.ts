@@ -247,7 +247,7 @@ test('a file that cannot hold or provide a backup is refused in one line that na
           },
         ]
       : []),
-    { args: ['restore', folder], code: 1, says: /^ValidationError: .* is a folder: a backup of an earlier release/ },
+    { args: ['restore', folder], code: 1, says: /^ValidationError: .* cannot be read: EISDIR/ },
     { args: ['restore', file], code: 1, says: /^ValidationError: .* is empty/ },
     {
       args: ['restore', '--adopt', '--overwrite'],

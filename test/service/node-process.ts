@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../free-port.ts';
 
@@ -108,9 +106,7 @@ export async function startNode(
 /** The child inherits no environment variable of this process that configures the service. */
 function start(file: string, args: readonly string[], env: Environment, root: string) {
   const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
-  // An earlier release has a TypeScript entry point.
-  const entry = existsSync(join(root, file)) ? file : file.replace(/\.js$/, '.ts');
-  const child = spawn(process.execPath, [entry, ...args], { cwd: root, env: { ...inherited, ...env } });
+  const child = spawn(process.execPath, [file, ...args], { cwd: root, env: { ...inherited, ...env } });
   running.add(child);
   child.once('close', () => running.delete(child));
   return child;

@@ -29,6 +29,7 @@ import { createWebhooks, type Webhooks, type WebhooksDeps } from '../../src/webh
 import { accepted } from '../accepted.ts';
 import { changedStore } from '../event-store/changed-store.ts';
 import { eventually } from '../eventually.ts';
+import { IDLE } from '../node-status.ts';
 
 export const COMMUNITY: Account = { kind: 'Community', id: communityId(3) };
 export const BRAND: Account = { kind: 'Brand', id: brandId(9) };
@@ -73,7 +74,7 @@ export async function openVenue({
   const writer = withWriter ? createWriter({ log: undefined, documents: folder }, logger) : undefined;
   const documents = await openSqliteDocumentStore({ folder, clock, elsewhere: writer });
   writer?.start();
-  const status: NodeStatus = { kind: 'service', projects: false, wants: '' };
+  const status: NodeStatus = IDLE;
   /** The heartbeat of one process. */
   const beating = () => startHeartbeats<NodeStatus>({ documents, status });
   let gate: PromiseWithResolvers<void> | undefined;

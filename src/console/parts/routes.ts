@@ -42,8 +42,8 @@ export type UserSession = {
   /** Such as `Firefox on Linux`. */
   readonly browser: string;
   readonly startedAt: string;
-  /** Noted once an hour. Absent: not known. */
-  readonly lastUsedAt?: string;
+  /** Noted once an hour. */
+  readonly lastUsedAt: string;
 };
 
 /** The sessions of a user in the console. */

@@ -18,14 +18,12 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-export const UNKNOWN_BROWSER = 'Unknown browser';
-
 /**
  * A short name of a browser and its system, such as `Firefox on Linux`: enough to tell one's own from another. Nothing of the header itself is
  * in it. It has at most 60 characters.
  */
 export function browserName(userAgent = ''): string {
   const nameIn = (names: typeof BROWSERS) => names.find(([pattern]) => pattern.test(userAgent))?.[1];
-  const [browser = UNKNOWN_BROWSER, system] = [nameIn(BROWSERS), nameIn(SYSTEMS)];
+  const [browser = 'Unknown browser', system] = [nameIn(BROWSERS), nameIn(SYSTEMS)];
   return system === undefined ? browser : `${browser} on ${system}`;
 }

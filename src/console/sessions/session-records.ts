@@ -10,10 +10,10 @@ export type Session = {
   readonly account: Account;
   readonly startedAt: Timestamp;
   readonly expiresAt: Timestamp;
-  /** Such as `Firefox on Linux`. Absent in sessions of earlier releases. */
-  readonly browser?: string;
-  /** Noted once an hour. Absent in sessions of earlier releases. */
-  readonly lastUsedAt?: Timestamp;
+  /** Such as `Firefox on Linux`. */
+  readonly browser: string;
+  /** Noted once an hour. */
+  readonly lastUsedAt: Timestamp;
 };
 
 export const SESSIONS: Collection<Session> = {

@@ -13,7 +13,7 @@ import { derivedKey } from '../../secrets/derived-key.ts';
 import { purposes } from '../../secrets/purposes.ts';
 import { currentKey, type SecretKey } from '../../secrets/secret-key.ts';
 import type { UserSession } from '../parts/routes.ts';
-import { browserName, UNKNOWN_BROWSER } from './browser-name.ts';
+import { browserName } from './browser-name.ts';
 import { ofUser, SESSIONS, type Session } from './session-records.ts';
 
 /** A valid session and its user. `hash` identifies it wherever its id, which is a credential, must not appear. */
@@ -67,8 +67,7 @@ export async function createSessions(deps: {
     return undefined;
   }
 
-  const isNoted = ({ startedAt, lastUsedAt = startedAt }: Session): boolean =>
-    clock() - Date.parse(lastUsedAt) < NOTED_MS;
+  const isNoted = ({ lastUsedAt }: Session): boolean => clock() - Date.parse(lastUsedAt) < NOTED_MS;
 
   /** Notes that a session is used, unless it was within the hour. A page does not fail because that cannot be stored. */
   async function noteUse(stored: Stored<Session>): Promise<void> {
@@ -139,7 +138,7 @@ export async function createSessions(deps: {
           isStillValid(user, document) &&
           belongsTo(user, document.account)
         )
-          valid.push({ browser: UNKNOWN_BROWSER, ...document, hash: key });
+          valid.push({ ...document, hash: key });
       return valid.sort((a, b) => (a.startedAt > b.startedAt ? -1 : 1));
     },
 

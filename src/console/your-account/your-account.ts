@@ -157,10 +157,7 @@ ${dataTable('Sessions', shownOf(visit, list), [
   {
     label: 'Last used',
     classes: 'small',
-    cell: ({ hash, lastUsedAt }) => {
-      if (hash === visit.session) return 'now';
-      return lastUsedAt === undefined ? 'not known' : bareMoment(visit, lastUsedAt);
-    },
+    cell: ({ hash, lastUsedAt }) => (hash === visit.session ? 'now' : bareMoment(visit, lastUsedAt)),
   },
   {
     label: 'End',

@@ -54,7 +54,7 @@ export async function dayPlan(deps: Deps, { mail, reader }: About): Promise<Writ
   };
 }
 
-/** A mail of an earlier release has only a booking. */
+/** The day of the plan: that of the booking which the mail names. */
 async function dateOf({ queries }: Deps, { about }: NewMail, { account }: Reader): Promise<PlainDate | undefined> {
   const booking = await queries.bookings.get(account, Number(about.bookingId));
   return booking?.date;

@@ -51,9 +51,7 @@ export function requestHeaders({
       ['webhook-id', delivery.deliveryId],
       ['webhook-timestamp', String(Math.floor(signed.at / 1_000))],
       ['webhook-signature', signatures?.['webhook-signature']],
-      ...(signed.parentId === undefined
-        ? []
-        : [['traceparent', traceparentOf(traceOf(delivery), signed.parentId)] as const]),
+      ['traceparent', traceparentOf(traceOf(delivery), signed.parentId)],
       ['user-agent', USER_AGENT],
       ['content-length', body === undefined ? undefined : String(Buffer.byteLength(body))],
     ],
