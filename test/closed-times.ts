@@ -3,9 +3,9 @@ import { wallDay } from '../src/domain/calendar.ts';
 import { type Closure, spaceDatesOf } from '../src/domain/closure.ts';
 import type { ClosureEvent, SpaceDayEvent } from '../src/domain/events.ts';
 import { bookedTime, closedTime, heldTimes, type Interval, overlaps } from '../src/domain/held-times.ts';
+import { knownEvent } from '../src/domain/known-event.ts';
 import { heldHours, type SpaceDay } from '../src/domain/space-day.ts';
 import { streamOf } from '../src/domain/streams.ts';
-import { upcast } from '../src/domain/upcast.ts';
 import type { EventStore } from '../src/event-store/event-store.ts';
 
 type Found = {
@@ -23,11 +23,11 @@ export async function checkClosedTimes(events: Pick<EventStore, 'readAll'>): Pro
   for await (const stored of events.readAll()) {
     const { stream } = stored;
     if (stream.startsWith('venue_closure-')) {
-      const closure = closureAggregate.evolve(closures.get(stream), upcast<ClosureEvent>(stored));
+      const closure = closureAggregate.evolve(closures.get(stream), knownEvent<ClosureEvent>(stored));
       if (closure !== undefined) closures.set(stream, closure);
     }
     if (!stream.startsWith('spaceDay-')) continue;
-    const event = upcast<SpaceDayEvent>(stored);
+    const event = knownEvent<SpaceDayEvent>(stored);
     const day = days.get(stream) ?? spaceDay.initial;
     const why = whyWrong(day, event) ?? whyBesideReplaced(day, event, closures);
     if (why !== undefined) wrong.push(`${stream}: ${event.type} ${why}: ${JSON.stringify(event.data)}`);

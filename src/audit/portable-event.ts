@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EventStore, JsonObject, StoredEvent, StreamEvent } from '../event-store/event-store.ts';
 
 /**
- * An event as stored on every engine, neither upcast nor opened, with its stream without a prefix. Its position belongs to the engine and
+ * An event as stored on every engine, neither converted nor opened, with its stream without a prefix. Its position belongs to the engine and
  * is left out (docs/decisions/seals.md).
  */
 export type PortableEvent = StreamEvent;

@@ -1,5 +1,5 @@
 import type { DomainEvent } from '../domain/events.ts';
-import { upcast } from '../domain/upcast.ts';
+import { knownEvent } from '../domain/known-event.ts';
 import { createLruCache } from '../event-loop/lru-cache.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
 
@@ -34,7 +34,7 @@ export function createStreamStates(log: Pick<EventStore, 'readStream'>, maxSize 
   async function* read<S, E extends DomainEvent>(stream: string, _: Aggregate<S, E>, from = 0) {
     for await (const event of log.readStream(stream, { from })) {
       // Only this folder appends, so a stream holds only the events of its aggregate.
-      yield upcast<E>(event);
+      yield knownEvent<E>(event);
     }
   }
 

@@ -3,8 +3,8 @@ import type { Account } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import type { ApiKeyIssued, CalendarFeedAdded, DomainEvent } from '../domain/events.ts';
 import type { ApiKeyId } from '../domain/ids.ts';
+import { isKnown, knownEvent } from '../domain/known-event.ts';
 import { streamOf } from '../domain/streams.ts';
-import { isKnown, upcast } from '../domain/upcast.ts';
 import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
 import { compareWithLog, forgetProgress, type LogProgress } from '../record-repair/log-progress.ts';
 
@@ -63,13 +63,13 @@ export async function addMissingRecords(deps: RecordsDeps): Promise<void> {
   async function addKey(event: StoredEvent): Promise<void> {
     // The newer release that wrote an unknown version has added its record itself.
     if (!isKnown(event)) return;
-    const { hash, apiKeyId, account, permissions } = upcast<ApiKeyIssued>(event).data;
+    const { hash, apiKeyId, account, permissions } = knownEvent<ApiKeyIssued>(event).data;
     await keys.insert(hash, { apiKeyId, account, permissions });
   }
 
   async function addFeed(event: StoredEvent): Promise<void> {
     if (!isKnown(event)) return;
-    const { hash, ...feed } = upcast<CalendarFeedAdded>(event).data;
+    const { hash, ...feed } = knownEvent<CalendarFeedAdded>(event).data;
     await feeds.insert(hash, issuedFeed(feed));
   }
 

@@ -18,7 +18,7 @@ import type {
 import type { PersonalText, Subject } from './personal-text.ts';
 import type { Role } from './roles.ts';
 
-/** Version of the event shapes below, stored with each event. Older ones are upcast on read (`upcast.ts`). */
+/** Version of the event shapes below, stored with each event. A release knows this one and lower ones (`known-event.ts`). */
 export const SCHEMA = 1;
 
 /** The trace of the request that led to an event (docs/decisions/event-log.md). */

@@ -1,7 +1,7 @@
 import type { BaseLogger } from 'pino';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Recorded } from '../domain/events.ts';
-import { UnknownEvent, upcast } from '../domain/upcast.ts';
+import { knownEvent, UnknownEvent } from '../domain/known-event.ts';
 import { createLruCache } from '../event-loop/lru-cache.ts';
 import { inRounds } from '../event-loop/rounds.ts';
 import {
@@ -93,7 +93,7 @@ export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
 
   /** @throws {Unavailable} if a dependency is unavailable. Any other error is a failure. */
   async function fanOut(stored: StoredEvent): Promise<void> {
-    const event: Recorded = upcast(stored);
+    const event: Recorded = knownEvent(stored);
     const { position } = event;
     const startedAt = performance.now();
     const hasPassed = await readModels.waitFor(position, { projections: reads, timeoutMs: readModelWaitMs });

@@ -1,6 +1,6 @@
 import type { BaseLogger } from 'pino';
 import type { Stored } from '../document-store/document-store.ts';
-import { UnknownEvent } from '../domain/upcast.ts';
+import { UnknownEvent } from '../domain/known-event.ts';
 import { inRounds } from '../event-loop/rounds.ts';
 import type { Consumer, EventStore, StoredEvent } from '../event-store/event-store.ts';
 import { Unavailable } from '../runtime/unavailable.ts';

@@ -1,8 +1,8 @@
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
+import { isKnown, knownEvent } from '../domain/known-event.ts';
 import { type Subject, sealedTextsIn } from '../domain/personal-text.ts';
 import { textOwnerOf } from '../domain/text-owner.ts';
-import { isKnown, upcast } from '../domain/upcast.ts';
 import { inPages } from '../event-loop/in-pages.ts';
 import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
 import type { PersonalData } from './personal-data.ts';
@@ -41,7 +41,7 @@ export function createCopyOf(deps: {
   async function opened(page: readonly StoredEvent[]): Promise<Json[]> {
     const texts = await personalData.openTexts(
       page.map((event) => {
-        const of = isKnown(event) ? textOwnerOf(upcast(event)) : undefined;
+        const of = isKnown(event) ? textOwnerOf(knownEvent(event)) : undefined;
         // Only a newer release can open the texts of its events.
         return of === undefined ? { texts: {}, of: '' } : { texts: sealedTextsIn(event.data), of };
       }),

@@ -1,7 +1,7 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { SubjectForgotten } from '../domain/events.ts';
+import { knownEvent } from '../domain/known-event.ts';
 import type { Subject } from '../domain/personal-text.ts';
-import { upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { compareWithLog, forgetProgress, type LogProgress } from '../record-repair/log-progress.ts';
 import { destroyIn, subjectKeys } from './subject-keys.ts';
@@ -31,7 +31,7 @@ export async function destroyKeysForgottenSince(deps: Deps): Promise<Subject[]> 
   const keys = await deps.documents.open(subjectKeys);
   const destroyed: Subject[] = [];
   await compareWithLog(deps, PROGRESS, ['SubjectForgotten'], async (stored) => {
-    const { data, metadata } = upcast<SubjectForgotten>(stored);
+    const { data, metadata } = knownEvent<SubjectForgotten>(stored);
     if ((await destroyIn(keys, data.subject, metadata.at)).isDestroyed) destroyed.push(data.subject);
   });
   return destroyed;

@@ -1,7 +1,7 @@
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Documents, Projected } from '../document-store/document-store.ts';
 import type { EventType, Recorded } from '../domain/events.ts';
-import { type UntypedEvent, upcast } from '../domain/upcast.ts';
+import { knownEvent, type UntypedEvent } from '../domain/known-event.ts';
 import { createLruCache } from '../event-loop/lru-cache.ts';
 import { yieldEvery } from '../event-loop/slices.ts';
 import { isSkipped } from './skipped-events.ts';
@@ -63,7 +63,7 @@ function assign(
       const own = all.get(target);
       if (!Array.isArray(own) || isSkipped(target.skipped, stored)) continue;
       try {
-        event ??= upcast(stored);
+        event ??= knownEvent(stored);
         own.push({ key: target.projection.key(event), event });
       } catch (error) {
         all.set(target, new ProjectionFailed(target.projection, stored, error));

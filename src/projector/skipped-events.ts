@@ -1,7 +1,7 @@
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { Recorded } from '../domain/events.ts';
+import { knownEvent } from '../domain/known-event.ts';
 import { streamOf } from '../domain/streams.ts';
-import { upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 
 /** The events by which an operator has excluded events from a read model (docs/decisions/read-models.md). */
@@ -10,7 +10,7 @@ export async function* skippings(
   { name, version }: Pick<AnyProjection, 'name' | 'version'>,
 ): AsyncGenerator<Extract<Recorded, { readonly type: 'ProjectionEventSkipped' }>> {
   for await (const stored of events.readStream(streamOf.readModel(name))) {
-    const event = upcast(stored);
+    const event = knownEvent(stored);
     if (event.type === 'ProjectionEventSkipped' && event.data.version === version) yield event;
   }
 }

@@ -9,11 +9,11 @@ import { type Community, evolveCommunity } from '../domain/community.ts';
 import { defined } from '../domain/defined.ts';
 import type { CommunityEvent, DomainEvent, EventType, Recorded, SpaceEvent } from '../domain/events.ts';
 import { apiKeyId } from '../domain/ids.ts';
+import { isKnown, knownEvent } from '../domain/known-event.ts';
 import { sealedTextsIn, withTexts } from '../domain/personal-text.ts';
 import type { NamedActor, Viewer } from '../domain/shown-actor.ts';
 import { evolveSpace, type Space } from '../domain/space.ts';
 import { textOwnerOf } from '../domain/text-owner.ts';
-import { isKnown, upcast } from '../domain/upcast.ts';
 import { inPages } from '../event-loop/in-pages.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { documentsIn, isAny } from './documents.ts';
@@ -222,7 +222,7 @@ async function* auditedChanges(
       if (isOfRequest) report.unknown?.();
       continue;
     }
-    const event = upcast(stored);
+    const event = knownEvent(stored);
     const change = accountChange(event);
     if (change === undefined || !isOf(change, account)) continue;
     const before = states.next(event);
@@ -232,13 +232,13 @@ async function* auditedChanges(
 
 /** The events of a stream by revision; events of a space or a community with its previous state. */
 async function withStates(
-  stream: AsyncIterable<Parameters<typeof upcast>[0]>,
+  stream: AsyncIterable<Parameters<typeof knownEvent>[0]>,
 ): Promise<ReadonlyMap<number, RecordedChange>> {
   const states = createStates();
   const changes = new Map<number, RecordedChange>();
   for await (const stored of stream) {
     if (!isKnown(stored)) continue;
-    const event = upcast(stored);
+    const event = knownEvent(stored);
     const change = accountChange(event);
     const before = states.next(event);
     if (change !== undefined) changes.set(event.revision, { ...change, event, ...defined({ before }) });

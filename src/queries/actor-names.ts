@@ -1,9 +1,9 @@
 import type { Actor } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { type ApiKeyId, apiKeyId } from '../domain/ids.ts';
+import { isKnown, knownEvent } from '../domain/known-event.ts';
 import { type NamedActor, type ShownActor, shownActor, type Viewer } from '../domain/shown-actor.ts';
 import { streamOf } from '../domain/streams.ts';
-import { isKnown, upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { createAccountQueries } from './accounts.ts';
 
@@ -29,7 +29,7 @@ export function createActorNames(deps: {
   async function inLog(stream: string): Promise<string | undefined> {
     for await (const stored of events.readStream(stream, { limit: 1 })) {
       if (!isKnown(stored)) return undefined;
-      const event = upcast(stored);
+      const event = knownEvent(stored);
       if (event.type === 'ApiKeyIssued') return event.data.label;
       if (event.type === 'ClientAdded') return event.data.name;
       if (event.type === 'WebhookRegistered') return event.data.url;

@@ -3,9 +3,9 @@ import { type Until, until } from '../domain/as-of.ts';
 import { type HistoryStep, historySteps, isBookingEvent, type NamedStep } from '../domain/booking-history.ts';
 import type { BookingEvent, Recorded } from '../domain/events.ts';
 import type { BookingId, PlainDate } from '../domain/ids.ts';
+import { knownEvent } from '../domain/known-event.ts';
 import type { Viewer } from '../domain/shown-actor.ts';
 import { streamOf } from '../domain/streams.ts';
-import { upcast } from '../domain/upcast.ts';
 import type { StoredEvent } from '../event-store/event-store.ts';
 import { isVisibleBooking } from './booking-pages.ts';
 import type { QueryDeps } from './query-deps.ts';
@@ -23,7 +23,7 @@ export function createBookingHistory({ events, readModels, personalData, names }
   /** The booking events of a space on a day, or only those of one booking. Keeps no others, because a day may have thousands. */
   async function ofStream(day: SpaceDate, to: Until, bookingId?: BookingId): Promise<Recorded<BookingEvent>[]> {
     const history: Recorded<BookingEvent>[] = [];
-    const stream = upcasted(events.readStream(streamOf.spaceDay(day.spaceId, day.date)));
+    const stream = knownEvents(events.readStream(streamOf.spaceDay(day.spaceId, day.date)));
     for await (const event of until(stream, to))
       if (isBookingEvent(event) && (bookingId === undefined || event.data.bookingId === bookingId)) history.push(event);
     return history;
@@ -62,8 +62,8 @@ export function createBookingHistory({ events, readModels, personalData, names }
   };
 }
 
-async function* upcasted(stream: AsyncIterable<StoredEvent>): AsyncGenerator<Recorded> {
-  for await (const stored of stream) yield upcast(stored);
+async function* knownEvents(stream: AsyncIterable<StoredEvent>): AsyncGenerator<Recorded> {
+  for await (const stored of stream) yield knownEvent(stored);
 }
 
 /** Folds the events of a booking, if any, with the read model's fold, so that both agree. */

@@ -4,8 +4,8 @@ import { FIRST_ZONE, LAST_ZONE, localMonth } from '../domain/calendar.ts';
 import type { ChargeBasis } from '../domain/charges.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { type BrandId, brandId, type Cents, cents } from '../domain/ids.ts';
+import { knownEvent } from '../domain/known-event.ts';
 import { streamOf } from '../domain/streams.ts';
-import { upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { createAccountQueries } from './accounts.ts';
 import { createMonthCharges, type Made } from './month-charges.ts';
@@ -62,7 +62,7 @@ export function createBrandCharges(
     const ids = new Map<string, string>();
     for (const stream of new Set(page.map(({ booking }) => streamOf.spaceDay(booking.spaceId, booking.date))))
       for await (const stored of events.readStream(stream)) {
-        const event = upcast(stored);
+        const event = knownEvent(stored);
         if (event.type === 'BookingApproved') ids.set(`charge ${event.data.bookingId}`, event.id);
         if (event.type === 'BookingCancelled') ids.set(`refund ${event.data.bookingId}`, event.id);
       }

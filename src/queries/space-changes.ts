@@ -1,10 +1,10 @@
 import type { Account } from '../domain/account.ts';
 import { localDate } from '../domain/calendar.ts';
 import type { Recorded, SpaceEvent } from '../domain/events.ts';
+import { isKnown, knownEvent } from '../domain/known-event.ts';
 import type { NamedActor } from '../domain/shown-actor.ts';
 import { changedTerms, evolveSpace, type SeenTerms, SPACE_TERMS, type Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
-import { isKnown, upcast } from '../domain/upcast.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { isVisibleSpace } from './spaces.ts';
 
@@ -31,7 +31,7 @@ export function createSpaceChanges({ events, names, clock }: QueryDeps) {
     for await (const stored of events.readStream(streamOf.space(spaceId))) {
       if (!isKnown(stored)) continue;
       // A stream of a space holds only the events of that space.
-      const event = upcast<SpaceEvent>(stored);
+      const event = knownEvent<SpaceEvent>(stored);
       space = evolveSpace(space, event);
       if (event.type === 'SpaceClosed' || event.type === 'SpaceOpened') last.set('active', event);
       if (event.type === 'SpaceChanged' && event.data.dates !== undefined) last.set('special', event);

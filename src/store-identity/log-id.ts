@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { SYSTEM } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type LogCreated, SCHEMA } from '../domain/events.ts';
+import { knownEvent } from '../domain/known-event.ts';
 import { streamOf } from '../domain/streams.ts';
-import { upcast } from '../domain/upcast.ts';
 import { type EventStore, WrongExpectedRevision } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { checkFormat, STORE_FORMAT } from './store-format.ts';
@@ -30,7 +30,7 @@ export async function readLogId(events: Log): Promise<string | undefined> {
 }
 
 async function logCreated(events: Log): Promise<LogCreated['data'] | undefined> {
-  for await (const stored of events.readStream(streamOf.log, { limit: 1 })) return upcast<LogCreated>(stored).data;
+  for await (const stored of events.readStream(streamOf.log, { limit: 1 })) return knownEvent<LogCreated>(stored).data;
   return undefined;
 }
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import type { Actor } from '../../src/domain/account.ts';
 import { communityId } from '../../src/domain/ids.ts';
-import { upcast } from '../../src/domain/upcast.ts';
+import { knownEvent } from '../../src/domain/known-event.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { inProcess, json, useDataDir } from '../cli/in-process.ts';
@@ -126,7 +126,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
     test('no webhook delivery names the credential', async () => {
       const id = await booked();
       for await (const stored of service.core.events.readStream(`spaceDay-${space}-${date()}`)) {
-        const event = upcast(stored);
+        const event = knownEvent(stored);
         if (event.type === 'BookingRequested') expect(JSON.stringify(noticeOf(event))).not.toMatch(/key_|actor/);
       }
       expect(id).toBeGreaterThan(0);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { accountKey } from '../../src/domain/account.ts';
 import { accountChange } from '../../src/domain/account-change.ts';
 import { cents, communityId } from '../../src/domain/ids.ts';
-import { upcast } from '../../src/domain/upcast.ts';
+import { knownEvent } from '../../src/domain/known-event.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { type EnginePair, enginePairs } from '../engine-pairs.ts';
@@ -263,7 +263,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
   test('no event contains a person’s name, and each event of an account names the account', async () => {
     const known = new Set<string>();
     for await (const stored of service.core.events.readAll()) {
-      const event = upcast(stored);
+      const event = knownEvent(stored);
       known.add(event.type);
       expect(JSON.stringify(stored)).not.toContain(HOST);
       const concerned = accountChange(event)?.accounts.map(accountKey) ?? [];

@@ -6,8 +6,8 @@ import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { BOOKING_DETAILS, type BookingDetails } from '../../src/domain/booking-details.ts';
 import { spaceId } from '../../src/domain/ids.ts';
+import { knownEvent } from '../../src/domain/known-event.ts';
 import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
-import { upcast } from '../../src/domain/upcast.ts';
 import { createTools } from '../../src/mcp/tools.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
@@ -100,7 +100,7 @@ describe('the details of a booking', () => {
     read.push({ where: "the console's page of a booking", text: page.text });
 
     for await (const stored of core.events.readStream(`spaceDay-${DETAILS.spaceId}-${DETAILS.date}`)) {
-      const event = upcast(stored);
+      const event = knownEvent(stored);
       if (event.type !== 'BookingRequested' && event.type !== 'BookingApproved' && event.type !== 'BookingCancelled')
         continue;
       if (event.data.bookingId !== bookingId) continue;

@@ -2,7 +2,7 @@ import { projection } from '../../projections/projection.ts';
 import { SYSTEM } from '../../src/domain/account.ts';
 import type { DomainEvent, EventMetadata, Recorded, SpaceEvent } from '../../src/domain/events.ts';
 import { cents, communityId, spaceId, timestamp } from '../../src/domain/ids.ts';
-import { upcast } from '../../src/domain/upcast.ts';
+import { knownEvent } from '../../src/domain/known-event.ts';
 import type { EventStore, JsonObject } from '../../src/event-store/event-store.ts';
 
 export const SPACE_EVENTS = ['SpaceAdded', 'SpaceChanged', 'SpaceClosed', 'SpaceOpened'] as const;
@@ -125,7 +125,7 @@ export function inMemory<D extends object>(
 }
 
 export const expected = async <D extends object>(events: EventStore, projection: Fold<D>): Promise<Map<string, D>> =>
-  inMemory((await Array.fromAsync(events.readAll())).map(upcast), projection);
+  inMemory((await Array.fromAsync(events.readAll())).map(knownEvent), projection);
 
 /** A log of these events, without an engine. */
 export function recorded(

@@ -4,7 +4,7 @@ import { type Account, type AccountKey, accountKey } from '../../domain/account.
 import { accountChange } from '../../domain/account-change.ts';
 import type { BookingFacts, DomainEvent, Recorded, TimeReopened } from '../../domain/events.ts';
 import type { CommunityId } from '../../domain/ids.ts';
-import { isKnown, upcast } from '../../domain/upcast.ts';
+import { isKnown, knownEvent } from '../../domain/known-event.ts';
 import { type EventStore, logEnd, type Position } from '../../event-store/event-store.ts';
 import { namedText } from '../../html/html.ts';
 import type { ReadModels } from '../../read-models/read-models.ts';
@@ -114,7 +114,7 @@ export function createLiveFeed(deps: {
       await readModels.waitFor(batch.position);
       for (const stored of batch.events) {
         // Only the pages of a newer release show its kinds of events.
-        if (isKnown(stored)) for (const change of changesOf(upcast(stored))) announce(change);
+        if (isKnown(stored)) for (const change of changesOf(knownEvent(stored))) announce(change);
       }
     }
   }

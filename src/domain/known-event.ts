@@ -25,11 +25,12 @@ export function isKnown({ type, metadata }: UntypedEvent): boolean {
 }
 
 /**
- * Brings an event of any schema version to the current shape. The only place where stored JSON becomes a typed event.
+ * An event that this release knows. The only place where stored JSON becomes a typed event: a release that changes the shape of events
+ * converts those of the shape before here.
  * @template E the events of its stream, where the caller knows which those are
  * @throws {UnknownEvent} if a newer release wrote the event: a decision needs the whole state
  */
-export function upcast<E extends DomainEvent = DomainEvent>(stored: UntypedEvent): Recorded<E> {
+export function knownEvent<E extends DomainEvent = DomainEvent>(stored: UntypedEvent): Recorded<E> {
   if (!isKnown(stored)) {
     const { schema } = stored.metadata as EventMetadata;
     throw new UnknownEvent(
