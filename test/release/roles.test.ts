@@ -132,7 +132,7 @@ test.skipIf(lacks(HISTORY))(
       for (const process of both) await process.end('SIGTERM');
     }
 
-    // A Manager whom the earlier release lets go is not one in the record by which the next one decides.
+    // A Manager whom the earlier release lets go does not count in the index by which the next one decides.
     await venue(`user role --email coordinator@example.com --brand ${brand} --role manager`);
     const { id: other } = await venue('brand add --name Elsewhere');
     await venue(`user join --email coordinator@example.com --brand ${other}`, earlier);
