@@ -261,14 +261,17 @@ export const MAY_IMPORT = {
   ],
   'release.ts': ['read-models', 'projections'],
   'logger.ts': ['config.ts', 'domain', 'runtime'],
-  // The parts are put together in these: everything that runs on its own, then what serves requests and starts the roles.
+  // The parts are put together in these: the stores, who may sign in, everything that runs on its own, then what serves requests and starts
+  // the roles.
+  'base.ts': 'anything above',
+  'people.ts': 'anything above',
   'core.ts': 'anything above',
   'app.ts': 'anything above',
   'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'domain', 'http', 'text', 'event-loop', 'runtime'],
   'main.js': ['serve.ts'],
   cli: [
-    ...['core.ts', 'engines.ts', 'config.ts', 'release.ts', 'transfer', 'store-identity', 'commands', 'secrets'],
-    ...['contract', 'contract/schemas', 'auth', 'audit', 'projections', 'domain', 'text', 'runtime'],
+    ...['core.ts', 'base.ts', 'engines.ts', 'config.ts', 'release.ts', 'transfer', 'store-identity', 'commands'],
+    ...['secrets', 'contract', 'contract/schemas', 'auth', 'audit', 'projections', 'domain', 'text', 'runtime'],
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',
     'mail/mail.ts',

@@ -261,7 +261,7 @@ export async function startService(
 ): Promise<Service> {
   const monitoring = await openMonitoring(config, logger);
   const core = await openCore(config, logger, { ...options, ...defined({ metrics: monitoring?.metrics }) });
-  const { projector, webhooks, mail } = core;
+  const { projector, webhooks, mail, mailContent } = core;
   const { roles } = config;
   const follower = createLogFollower(core);
   if (roles.has('projector')) {
@@ -283,9 +283,9 @@ export async function startService(
   if (demo !== undefined && process.env.NODE_ENV !== 'production')
     core.authorizationServer.offerSignIns(demoSignIns(demo, config.dataDir));
   // What happens from now on is mailed, but not what the demo data says has happened.
-  await mail.prepare();
+  await mail.prepare(mailContent);
   if (roles.has('webhooks')) await webhooks.start();
-  if (roles.has('mail')) mail.start();
+  if (roles.has('mail')) mail.start(mailContent);
   const scheduler = createRole({ ...core, name: 'scheduler', run: async () => startScheduled(core) });
   // Only after the demo data is loaded: it has requests that would already have expired.
   if (roles.has('scheduler')) scheduler.start();

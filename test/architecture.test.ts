@@ -67,6 +67,8 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/engines.ts': `import type { Core } from './app.ts';`,
   'src/release.ts': `import type { Config } from './config.ts';`,
   'src/logger.ts': `import type { Core } from './app.ts';`,
+  'src/base.ts': `import type { Core } from './core.ts';`,
+  'src/people.ts': `import type { Core } from './core.ts';`,
   'src/core.ts': `import { createApp } from './app.ts';`,
   'src/app.ts': `import { runVenue } from './cli/venue.ts';`,
   'src/serve.ts': `import type { Commands } from './commands/commands.ts';`,

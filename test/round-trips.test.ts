@@ -178,11 +178,11 @@ describe.skipIf(lacks(MONGODB))('round trips to servers', () => {
     const { core, mongo, book, account, smtp } = venue;
     const reader = { email: 'ada@example.com', password: 'a long password', accounts: [account] };
     accepted(await core.users.add(reader, CONTEXT));
-    await core.mail.prepare();
+    await core.mail.prepare(core.mailContent);
     for (const day of DAYS) await book(day, SECOND);
     smtp.onData = answeredTogether(CONNECTIONS, DAYS.length);
     mongo.commands.length = 0;
-    core.mail.start();
+    core.mail.start(core.mailContent);
     onTestFinished(() => core.mail.stop());
     await eventually(async () => expect(await core.mail.list('Sent', 100)).toHaveLength(DAYS.length));
     const count = (name: string, collection: string) =>

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { Command } from '@commander-js/extra-typings';
 import { pino } from 'pino';
+import { openBase } from '../base.ts';
 import { type Config, secretKeyFile } from '../config.ts';
-import { openBase } from '../core.ts';
 import { minOf } from '../domain/extremes.ts';
 import { checkStopped, locationsOf } from '../engines.ts';
 import { ConfigError } from '../runtime/config-error.ts';

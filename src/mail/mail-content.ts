@@ -10,7 +10,7 @@ import { createCompose } from './compose/compose.ts';
 import type { AccountContacts } from './contacts.ts';
 import type { Compose } from './new-mail.ts';
 import type { MailPreferences } from './preferences.ts';
-import { createReaders, createRecipients, type MembersOf } from './recipients.ts';
+import { createReaders, createRecipients, MAILED, type MembersOf } from './recipients.ts';
 import { createReminders } from './reminders.ts';
 import type { Unsubscribing } from './unsubscribing.ts';
 
@@ -41,13 +41,16 @@ export async function createMailContent(deps: {
     preferences,
     contacts,
     unsubscribing: deps.unsubscribing,
-    recipientsOf: createRecipients({
-      membersOf,
-      preferences,
-      wasApproved: async (bookingId) =>
-        (await readModels.collection(bookings).get(String(bookingId)))?.document.wasApproved === 'yes',
-      passwordChangedAt: async (userId) => (await users.get(userId))?.passwordChangedAt,
-    }),
+    recipients: {
+      ...MAILED,
+      of: createRecipients({
+        membersOf,
+        preferences,
+        wasApproved: async (bookingId) =>
+          (await readModels.collection(bookings).get(String(bookingId)))?.document.wasApproved === 'yes',
+        passwordChangedAt: async (userId) => (await users.get(userId))?.passwordChangedAt,
+      }),
+    },
     reminders: createReminders({
       bookings: queries.reminders,
       readersOf: createReaders({ membersOf, preferences }),

@@ -44,10 +44,6 @@ export type MailDeps = {
     /** Seals what the inbox keeps. */
     readonly secretKey: SecretKey;
   };
-  readonly compose: Compose;
-  readonly recipients: Recipients;
-  /** The mails that are due because of the time, at any moment. Those that were made before are made again. */
-  readonly reminders: (now: number) => AsyncIterable<NewMail>;
   readonly clock: Clock;
   /** Checks whether the clock of this machine is wrong. While it is, nothing is given up as too old, and nothing reminded. */
   readonly clockProblem?: () => Promise<string | undefined>;
@@ -55,6 +51,14 @@ export type MailDeps = {
   /** Called with what came of each attempt. */
   readonly onOutcome?: ((outcome: string) => void) | undefined;
   readonly tuning?: Tuning;
+};
+
+/** Which mails are made, and what they say. */
+export type MailSource = {
+  readonly compose: Compose;
+  readonly recipients: Recipients;
+  /** The mails that are due because of the time, at any moment. Those that were made before are made again. */
+  readonly reminders: (now: number) => AsyncIterable<NewMail>;
 };
 
 /** Timing of mails; the defaults suit production. */
@@ -79,7 +83,7 @@ const INBOX_HOST = 'localhost';
  * Mail to users (docs/decisions/mail.md): from the log, through records, to a mail server or to the inbox of a first start.
  */
 export async function createMail(deps: MailDeps) {
-  const { events, documents, heartbeats, recipients, clock, logger, config, tuning = {} } = deps;
+  const { events, documents, heartbeats, clock, logger, config, tuning = {} } = deps;
   const { smtp, mailInbox, secretKey } = config;
   const isConfigured = smtp !== undefined || mailInbox;
   const queue = await MailQueue.open({ documents, clock });
@@ -89,13 +93,8 @@ export async function createMail(deps: MailDeps) {
   // A name with other letters than ASCII would need a server that takes them in headers.
   const host = domainToASCII(smtp?.from.address.split('@').at(-1) ?? '') || INBOX_HOST;
   let mailer: Mailer | undefined;
-  const { failedEvents, ...outbox } = await openOutbox({
+  const outbox = await openOutbox({
     role: 'mail',
-    kinds: recipients.kinds,
-    groups: [],
-    reads: recipients.reads,
-    ping: async () => {},
-    send: sendMails,
     events,
     documents,
     heartbeats,
@@ -104,9 +103,11 @@ export async function createMail(deps: MailDeps) {
     logger,
     tuning,
   });
+  const { failedEvents } = outbox;
 
-  async function sendMails(isActive: () => boolean): Promise<Sending> {
-    const { compose, clockProblem = async () => undefined, onOutcome = () => {} } = deps;
+  async function sendMails(source: MailSource, isActive: () => boolean): Promise<Sending> {
+    const { compose, recipients } = source;
+    const { clockProblem = async () => undefined, onOutcome = () => {} } = deps;
     const { pollIntervalMs, pauseAfter, reminderIntervalMs = REMINDER_INTERVAL_MS } = tuning;
     const current = createMailer({
       queue,
@@ -128,7 +129,7 @@ export async function createMail(deps: MailDeps) {
       async start() {
         await current.start();
         mailer = current;
-        reminding = inRounds(reminderIntervalMs, stopping.signal, () => remind(stopping.signal));
+        reminding = inRounds(reminderIntervalMs, stopping.signal, () => remind(source, stopping.signal));
       },
       handle: createMailFanOut({ recipients, queue, wake: current.wake, clock, clockProblem }),
       async stop() {
@@ -150,11 +151,11 @@ export async function createMail(deps: MailDeps) {
     (inbox ?? (await openInbox({ documents, clock, secretKey }))).delete(isOne);
 
   /** Stores the reminders that are due, unless the clock is wrong; once it is right, corrects what it has put off. */
-  async function remind(signal: AbortSignal): Promise<void> {
+  async function remind({ reminders }: MailSource, signal: AbortSignal): Promise<void> {
     try {
       if ((await deps.clockProblem?.()) !== undefined) return;
       await queue.correctDue();
-      for await (const mail of deps.reminders(clock())) {
+      for await (const mail of reminders(clock())) {
         if (signal.aborted) return;
         if (await queue.add(mail)) mailer?.wake(false);
       }
@@ -173,14 +174,15 @@ export async function createMail(deps: MailDeps) {
      * Adds the marks of this release at the end of the log: what happened before mail was set up is not mailed. A process with any role
      * calls this before it answers requests.
      */
-    async prepare(): Promise<void> {
-      if (!isConfigured) return;
-      await prepareMarks({ events, documents, role: 'mail', kinds: recipients.kinds, beginning: 'end' });
+    async prepare({ recipients: { kinds } }: Pick<MailSource, 'recipients'>): Promise<void> {
+      if (isConfigured) await prepareMarks({ events, documents, role: 'mail', kinds, beginning: 'end' });
     },
 
     /** Takes the role once no other process has it, then fans out and sends. */
-    start(): void {
-      if (isConfigured) outbox.start();
+    start(source: MailSource): void {
+      const { kinds, reads } = source.recipients;
+      const send = (isActive: () => boolean) => sendMails(source, isActive);
+      if (isConfigured) outbox.start({ kinds, groups: [], reads, ping: async () => {}, send });
     },
 
     /** Starts nothing new, waits for the attempts in flight, within seconds, and gives up the role. */

@@ -1,6 +1,6 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
-import { createRole, type RunningRole } from '../leases/role.ts';
+import { createRole, type Role, type RunningRole } from '../leases/role.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { openFailedEvents } from './failed-events.ts';
 import { type FanOut, type FollowKindsDeps, followKinds } from './follow-kinds.ts';
@@ -12,26 +12,34 @@ export type Sending = Pick<FollowKindsDeps, 'handle'> & {
   stop(): Promise<void>;
 };
 
+/** What is sent: which events it is about, and how. */
+type Sent = Pick<FollowKindsDeps, 'kinds' | 'groups' | 'reads' | 'ping'> & {
+  readonly send: (isActive: () => boolean) => Promise<Sending>;
+};
+
 /** From the log to something sent: failed events, and the role that makes records of events and sends them (docs/decisions/outbox.md). */
 export async function openOutbox(
-  deps: Omit<FollowKindsDeps, 'failedEvents' | 'handle'> & {
+  deps: Omit<FollowKindsDeps, 'failedEvents' | 'handle' | keyof Sent> & {
     readonly documents: DocumentStore;
     readonly heartbeats: Heartbeats<object>;
     readonly clock: Clock;
     readonly failureDelaysMs?: readonly number[] | undefined;
-    readonly send: (isActive: () => boolean) => Promise<Sending>;
   },
 ) {
   const { role: name, documents, heartbeats, clock, logger, failureDelaysMs: delaysMs } = deps;
   const failedEvents = await openFailedEvents({ documents, clock, role: name, delaysMs });
-  const run = async (isActive: () => boolean) => runOutbox({ ...deps, failedEvents }, await deps.send(isActive));
-  const role = createRole({ name, documents, heartbeats, clock, logger, run });
+  let role: Role | undefined;
 
   return {
     /** Takes the role once no other process has it, then fans out and sends. */
-    start: role.start,
+    start({ send, ...what }: Sent): void {
+      const run = async (isActive: () => boolean) =>
+        runOutbox({ ...deps, ...what, failedEvents }, await send(isActive));
+      role = createRole({ name, documents, heartbeats, clock, logger, run });
+      role.start();
+    },
     /** Starts nothing new, finishes the attempts in flight, within seconds, and gives up the role. */
-    stop: role.stop,
+    stop: async (): Promise<void> => role?.stop(),
     failedEvents,
   };
 }

@@ -83,12 +83,6 @@ export async function createWebhooks(deps: WebhooksDeps) {
   let starting: Promise<void> | undefined;
   const { failedEvents, ...outbox } = await openOutbox({
     role: 'webhooks',
-    kinds: FAN_OUT_GROUPS.map(({ kind }) => kind),
-    groups: FAN_OUT_GROUPS,
-    // Once past an event, it has every registration made before the event; one made after the event has a later position.
-    reads: [registered],
-    ping: registrations.ping,
-    send: deliver,
     events,
     documents,
     heartbeats,
@@ -156,7 +150,16 @@ export async function createWebhooks(deps: WebhooksDeps) {
      */
     async start(): Promise<void> {
       await prepare();
-      starting = waitForReadModels({ events, readModels, logger, signal: stopping.signal }).then(outbox.start);
+      starting = waitForReadModels({ events, readModels, logger, signal: stopping.signal }).then(() =>
+        outbox.start({
+          kinds: FAN_OUT_GROUPS.map(({ kind }) => kind),
+          groups: FAN_OUT_GROUPS,
+          // Once past an event, it has every registration made before the event; one made after the event has a later position.
+          reads: [registered],
+          ping: registrations.ping,
+          send: deliver,
+        }),
+      );
       const { parked } = await failedEvents.count();
       if (parked > 0)
         logger.warn({ parked }, 'There are parked events, which no delivery was made of; see `venue parked list`');

@@ -3,7 +3,15 @@ import type { Recorded } from '../../src/domain/events.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
-import { type Compose, createMail, type Mail, type MailDeps, type Message, type NewMail } from '../../src/mail/mail.ts';
+import {
+  type Compose,
+  createMail,
+  type Mail,
+  type MailDeps,
+  type MailSource,
+  type Message,
+  type NewMail,
+} from '../../src/mail/mail.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { IDLE } from '../node-status.ts';
@@ -23,6 +31,9 @@ const compose: Compose = async ({ userId, about }, others = []): Promise<Message
   html: `<p>Booking ${about.bookingId} was requested.</p>`,
 });
 
+/** Mail whose source is known: it starts without one. */
+export type SourcedMail = Omit<Mail, 'prepare' | 'start'> & { prepare(): Promise<void>; start(): void };
+
 /** Mail with a log, read models and a clock that can be moved, on the embedded engines unless given a log. Several can share a folder. */
 export async function openMailVenue({
   url,
@@ -34,7 +45,7 @@ export async function openMailVenue({
 } = {}) {
   const venue = await openVenue(where);
   const stops: (() => Promise<void>)[] = [];
-  const heartOf = new Map<Mail, Heartbeats<NodeStatus>>();
+  const heartOf = new Map<object, Heartbeats<NodeStatus>>();
 
   const recipientsOf = async ({ type, id, metadata, data }: Recorded): Promise<readonly NewMail[]> =>
     type !== 'BookingRequested'
@@ -52,7 +63,7 @@ export async function openMailVenue({
     ...venue,
 
     /** Mail as another process would have it. */
-    async open({ tuning, ...deps }: Partial<MailDeps> = {}): Promise<Mail> {
+    async open({ tuning, ...deps }: Partial<MailDeps & MailSource> = {}): Promise<SourcedMail> {
       const status: NodeStatus = { ...IDLE, roles: ['mail'] };
       const heartbeats = await startHeartbeats<NodeStatus>({ documents: venue.documents, status });
       const mail = await createMail({
@@ -63,27 +74,31 @@ export async function openMailVenue({
         clock: venue.clock,
         logger,
         config: { smtp: url === undefined ? undefined : { url, from: FROM }, mailInbox: false, secretKey: SECRET_KEY },
-        recipients: { kinds: ['BookingRequested'], reads: [], of: recipientsOf },
-        compose,
-        reminders: async function* () {},
         tuning: { pollIntervalMs: 20, markEveryMs: 20, pauseAfter: () => 50, ...tuning },
         ...deps,
       });
-      heartOf.set(mail, heartbeats);
+      const source: MailSource = {
+        recipients: { kinds: ['BookingRequested'], reads: [], of: recipientsOf },
+        compose,
+        reminders: async function* () {},
+        ...deps,
+      };
+      const sourced = { ...mail, prepare: () => mail.prepare(source), start: () => mail.start(source) };
+      heartOf.set(sourced, heartbeats);
       stops.push(async () => {
         await mail.stop();
         await heartbeats.stop();
       });
-      return mail;
+      return sourced;
     },
 
     /** Makes a process look dead to the others. */
-    async silence({ webhooks, mail }: { readonly webhooks: Webhooks; readonly mail: Mail }): Promise<void> {
+    async silence({ webhooks, mail }: { readonly webhooks: Webhooks; readonly mail: SourcedMail }): Promise<void> {
       await Promise.all([venue.silence(webhooks), heartOf.get(mail)?.stop()]);
     },
 
     /** The same, which also sends. */
-    async send(deps: Partial<MailDeps> = {}): Promise<Mail> {
+    async send(deps: Partial<MailDeps & MailSource> = {}): Promise<SourcedMail> {
       const mail = await this.open(deps);
       await mail.prepare();
       mail.start();

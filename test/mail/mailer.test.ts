@@ -7,14 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Recorded } from '../../src/domain/events.ts';
 import { LOG_START } from '../../src/event-store/event-store.ts';
-import type { Mail, NewMail } from '../../src/mail/mail.ts';
+import type { NewMail } from '../../src/mail/mail.ts';
 import { readMarks, replaceMarks } from '../../src/outbox/marks.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { accepted } from '../accepted.ts';
 import { eventually } from '../eventually.ts';
 import { requested } from '../webhooks/deliverable-events.ts';
 import { watched } from '../webhooks/watched-documents.ts';
-import { addressOf, openMailVenue, READERS } from './mail-venue.ts';
+import { addressOf, openMailVenue, READERS, type SourcedMail } from './mail-venue.ts';
 import { type Smtp, startSmtp } from './smtp.ts';
 
 const HOUR_MS = 3_600_000;
@@ -39,7 +39,7 @@ const idsOf = (bookingIds: readonly number[]) =>
 /** How often each mail arrived, by its subject and recipient. */
 const arrivals = () => Map.groupBy(smtp.arrived, ({ to, mail }) => `${mail.subject} to ${to}`);
 const messageIds = () => new Set(smtp.arrived.map(({ mail }) => mail.messageId));
-const inState = async (mail: Mail, state: 'Sent' | 'Pending' | 'Failed' | 'Skipped', count: number) =>
+const inState = async (mail: SourcedMail, state: 'Sent' | 'Pending' | 'Failed' | 'Skipped', count: number) =>
   eventually(async () => {
     const found = await mail.list(state, 1_000);
     expect(found).toHaveLength(count);

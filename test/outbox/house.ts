@@ -2,13 +2,12 @@ import { expect, onTestFinished } from 'vitest';
 import type { Recorded } from '../../src/domain/events.ts';
 import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store.ts';
-import type { Mail } from '../../src/mail/mail.ts';
 import { ensureLogId } from '../../src/store-identity/log-id.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { ofThisSuite } from '../document-store/engines.ts';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import { eventually } from '../eventually.ts';
-import { openMailVenue, READERS } from '../mail/mail-venue.ts';
+import { openMailVenue, READERS, type SourcedMail } from '../mail/mail-venue.ts';
 import { startSmtp } from '../mail/smtp.ts';
 import { approved, requested } from '../webhooks/deliverable-events.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
@@ -80,7 +79,7 @@ export async function openHouse(log: Log) {
 
 export type House = Awaited<ReturnType<typeof openHouse>>;
 type Venue = Pick<House['venue'], 'deliver' | 'send'>;
-type Process = { readonly webhooks: Webhooks; readonly mail: Mail };
+type Process = { readonly webhooks: Webhooks; readonly mail: SourcedMail };
 
 export const startProcess = async (venue: Venue, stores: object = {}): Promise<Process> => ({
   webhooks: await venue.deliver(stores),

@@ -1,0 +1,81 @@
+import { createAddressConfirmation } from './auth/address-confirmation.ts';
+import { createEndings } from './auth/endings.ts';
+import { openInvitationRecords } from './auth/invitation-records.ts';
+import { createInvitations } from './auth/invitations.ts';
+import { createLinks } from './auth/links.ts';
+import { createPasswordReset } from './auth/password-reset.ts';
+import { openUserLookups } from './auth/user-lookups.ts';
+import { createUsers } from './auth/users.ts';
+import { openAttemptCounts } from './authorization-server/attempt-counts.ts';
+import { createRevocation } from './authorization-server/revocation.ts';
+import type { Base } from './base.ts';
+import type { Commands } from './commands/commands.ts';
+import { openCheckedFiles } from './console/sessions/checked-files.ts';
+import { deleteSessionsOf } from './console/sessions/session-records.ts';
+import { createContactConfirmation } from './mail/contact-confirmation.ts';
+import { createAccountContacts } from './mail/contacts.ts';
+import type { Mail } from './mail/mail.ts';
+import { createMailPreferences } from './mail/preferences.ts';
+import type { PersonalData } from './personal-data/personal-data.ts';
+
+/** Limits the mail that a user can send to addresses of others, by changing the own one or that of an account. */
+const ADDRESSES_PER_HOUR = { max: 5, windowMs: 60 * 60_000 };
+/** Limits the mail that the Managers of an account can send to addresses of others, by withdrawing and inviting again. */
+const INVITATIONS_PER_DAY = { max: 100, windowMs: 24 * 60 * 60_000 };
+
+/** Assembles users with what ends with them, and what changes them through a link in a mail. */
+export async function openPeople(
+  { config, logger, clock, documents }: Base,
+  {
+    commands: { membership: log, calendarFeeds },
+    personalData,
+    mail,
+  }: { readonly commands: Commands; readonly personalData: PersonalData; readonly mail: Mail },
+) {
+  const { secretKey, publicUrl } = config;
+  const preferences = await createMailPreferences({ documents });
+  const checkedFiles = await openCheckedFiles({ documents, personalData, clock });
+  const revocation = await createRevocation({ documents, log, clock, logger });
+  const userLookups = await openUserLookups(documents);
+  const invitationRecords = await openInvitationRecords({ documents, log, clock, logger, users: userLookups });
+  const endings = createEndings({
+    revocation,
+    calendarFeeds,
+    preferences,
+    checkedFiles,
+    mail,
+    sessions: { deleteAllOf: (userId) => deleteSessionsOf(documents, userId) },
+    invitations: invitationRecords,
+  });
+  const users = await createUsers({ documents, log, clock, logger, endings });
+
+  const counts = await openAttemptCounts({ documents, secretKey, clock });
+  const links = createLinks({ secretKey, clock });
+  const linked = { users, links, mails: mail, clock, publicUrl };
+  const contacts = await createAccountContacts({ documents, personalData, clock });
+  return {
+    preferences,
+    checkedFiles,
+    revocation,
+    endings,
+    users,
+    links,
+    contacts,
+    invitationRecords,
+    passwordReset: createPasswordReset({ ...linked, logger }),
+    addressConfirmation: createAddressConfirmation({
+      ...linked,
+      countChange: (userId) => counts.add(['address', userId], ADDRESSES_PER_HOUR),
+    }),
+    contactConfirmation: createContactConfirmation({
+      ...linked,
+      contacts,
+      countChange: (account) => counts.add(['contact', account], ADDRESSES_PER_HOUR),
+    }),
+    invitations: createInvitations({
+      ...linked,
+      records: invitationRecords,
+      countInvitation: (account) => counts.add(['invitations', account], INVITATIONS_PER_DAY),
+    }),
+  };
+}
