@@ -252,7 +252,9 @@ export const MAY_IMPORT = {
   // Makes everything as an operator would; remembers in a record what it has made.
   demo: ['commands', 'auth', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
 
-  'config.ts': ['domain', 'secrets', 'http', 'runtime'],
+  // How settings are read, and those with rules of their own.
+  settings: ['domain', 'secrets', 'runtime'],
+  'config.ts': ['settings', 'domain', 'http', 'runtime'],
   // Chooses the adapters.
   'engines.ts': [
     ...['config.ts', 'store-identity', 'domain', 'event-store', 'document-store', 'leases', 'sqlite', 'runtime'],
@@ -272,6 +274,8 @@ export const MAY_IMPORT = {
   cli: [
     ...['core.ts', 'base.ts', 'engines.ts', 'config.ts', 'release.ts', 'transfer', 'store-identity', 'commands'],
     ...['secrets', 'contract', 'contract/schemas', 'auth', 'audit', 'projections', 'domain', 'text', 'runtime'],
+    // A restore puts the key of a backup there.
+    'settings/secret-key.ts',
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',
     'mail/mail.ts',

@@ -63,6 +63,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/console': `import type { DeliveryDocument } from '../webhooks/delivery.ts';`,
   'src/demo': `export const app = () => import('../app.ts');`,
   'src/cli': `import type { ReadModels } from '../read-models/read-models.ts';`,
+  'src/settings': `import type { Config } from '../config.ts';`,
   'src/config.ts': `import type { Core } from './app.ts';`,
   'src/engines.ts': `import type { Core } from './app.ts';`,
   'src/release.ts': `import type { Config } from './config.ts';`,

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { readConfig, secretKeyFile } from '../src/config.ts';
+import { readConfig } from '../src/config.ts';
 import { closeStores, openStores } from '../src/engines.ts';
 import { ConfigError } from '../src/runtime/config-error.ts';
+import { secretKeyFile } from '../src/settings/secret-key.ts';
 
 function dataDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'venue-booking-'));

@@ -4,7 +4,7 @@ import type { Fork } from '../audit/fork.ts';
 import { readRetainedCheckpoints, UnusableCheckpoints } from '../audit/retained-checkpoints.ts';
 import { SEAL_KEYS } from '../audit/seal-records.ts';
 import { parseVerifierKey } from '../audit/signed-note.ts';
-import { type Config, secretKeyFile } from '../config.ts';
+import type { Config } from '../config.ts';
 import { operatorOf } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import {
@@ -19,6 +19,7 @@ import { ConfigError } from '../runtime/config-error.ts';
 import { writePrivate } from '../runtime/private-file.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import { currentKey } from '../secrets/secret-key.ts';
+import { secretKeyFile } from '../settings/secret-key.ts';
 import { isFenced, standstillProblem } from '../store-identity/standstill.ts';
 import { isKeyOf } from '../store-identity/store-memory.ts';
 import { backupIn, keyFileOf, pruneBackups } from '../transfer/backup-folder.ts';
