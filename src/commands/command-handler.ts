@@ -1,8 +1,8 @@
 import pRetry from 'p-retry';
 import type { Actor } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
-import { isCountedEvent } from '../domain/counted-events.ts';
 import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
+import { isCountedEvent } from '../domain/event-types.ts';
 import { type DomainEvent, type EventMetadata, type EventTrace, type Recorded, SCHEMA } from '../domain/events.ts';
 import { type Subject, subjectOfUser } from '../domain/personal-text.ts';
 import { SerialQueue } from '../event-loop/serial-queue.ts';

@@ -1,34 +1,25 @@
-import { type Account, accountInWords, accountOfKey, communityOf, partiesOf } from './account.ts';
+import { type Account, accountInWords, communityOf, partiesOf } from './account.ts';
 import type { Community } from './community.ts';
-import {
-  type ClosureAdded,
-  type ClosureKind,
-  type DomainEvent,
-  EVENT_TYPES,
-  type EventType,
-  type Recorded,
-} from './events.ts';
-import { keysOf } from './keys-of.ts';
-import type { Opened, Readable, Subject } from './personal-text.ts';
+import { EVENT_TYPES } from './event-types.ts';
+import type { ClosureAdded, ClosureKind, DomainEvent, EventType, Recorded } from './events.ts';
+import { accountOfSubject, type Opened, type Readable } from './personal-text.ts';
 import type { NamedActor } from './shown-actor.ts';
 import type { Space } from './space.ts';
 
 /** Changes of an account, by topic. */
-export type Topic = 'account' | 'bookings' | 'reviews' | 'spaces' | 'keys' | 'feeds' | 'webhooks' | 'members' | 'apps';
-
-/** Exhaustive: a new topic does not compile without its line. */
-const TOPIC_NAMES: { readonly [T in Topic]: true } = {
-  account: true,
-  bookings: true,
-  reviews: true,
-  spaces: true,
-  keys: true,
-  feeds: true,
-  webhooks: true,
-  members: true,
-  apps: true,
-};
-export const TOPICS: readonly Topic[] = keysOf(TOPIC_NAMES);
+const TOPIC_NAMES = [
+  'account',
+  'bookings',
+  'reviews',
+  'spaces',
+  'keys',
+  'feeds',
+  'webhooks',
+  'members',
+  'apps',
+] as const;
+export const TOPICS: readonly Topic[] = TOPIC_NAMES;
+export type Topic = (typeof TOPIC_NAMES)[number];
 
 /** What an event changed. */
 type ChangedThing = {
@@ -156,10 +147,7 @@ const ofAccount = (account: Account): AccountChange => ({
   of: { kind: 'account', id: accountInWords(account) },
 });
 
-const accountOfSubject = (subject: Subject): Account | undefined =>
-  accountOfKey(subject.replace(/^brand:/, 'Brand:').replace(/^community:/, 'Community:'));
-
 /** The event types that a history can be filtered by. */
-export const AUDITED_TYPES: readonly EventType[] = keysOf(EVENT_TYPES).filter(
+export const AUDITED_TYPES: readonly EventType[] = EVENT_TYPES.filter(
   (type) => !['IdsReserved', 'LogCreated', 'ProjectionEventSkipped'].includes(type),
 );

@@ -44,8 +44,6 @@ export type EventMetadata = Partial<EventTrace> & {
   readonly schema: number;
 };
 
-type Event<T extends string, D> = { readonly type: T; readonly data: D };
-
 /** Repeated in every booking event, so that readers need no look-ups. */
 export type BookingFacts = Pick<BookingDetails, RepeatedField> & {
   readonly bookingId: BookingId;
@@ -83,37 +81,31 @@ export type BookingTerms = StoredDetails &
     readonly cancelHours?: number;
   };
 
-export type BookingRequested = Event<
-  'BookingRequested',
-  BookingTerms & {
+export type CancelledBy = 'Brand' | 'Community' | 'System';
+
+type BookingEvents = {
+  BookingRequested: BookingTerms & {
     readonly idempotencyKey?: string;
     /** HMAC of the request. Only with an idempotency key and personal details, which are sealed. */
     readonly fingerprint?: string;
-  }
->;
-export type BookingApproved = Event<'BookingApproved', BookingFacts & { readonly charge: Cents }>;
-export type CancelledBy = 'Brand' | 'Community' | 'System';
-export type BookingCancelled = Event<
-  'BookingCancelled',
-  BookingFacts & {
+  };
+  BookingApproved: BookingFacts & { readonly charge: Cents };
+  BookingCancelled: BookingFacts & {
     readonly cancelledBy: CancelledBy;
     readonly reason?: PersonalText;
     /** What was charged; zero for a request that was not approved. A booking may also have cost nothing. */
     readonly refund: Cents;
-  }
->;
-export type BookingCompleted = Event<'BookingCompleted', BookingFacts>;
-export type BookingEvent = BookingRequested | BookingApproved | BookingCancelled | BookingCompleted;
+  };
+  BookingCompleted: BookingFacts;
+};
 
 /** What a community is called, and the IANA zone of its clock. */
 export type CommunityFacts = { readonly name: string; readonly timeZone: string };
-export type CommunityAdded = Event<'CommunityAdded', CommunityFacts & { readonly communityId: CommunityId }>;
-export type CommunityChanged = Event<
-  'CommunityChanged',
-  Partial<CommunityFacts> & { readonly communityId: CommunityId }
->;
-export type CommunityEvent = CommunityAdded | CommunityChanged;
-export type BrandAdded = Event<'BrandAdded', { readonly brandId: BrandId; readonly name: string }>;
+
+type CommunityEvents = {
+  CommunityAdded: CommunityFacts & { readonly communityId: CommunityId };
+  CommunityChanged: Partial<CommunityFacts> & { readonly communityId: CommunityId };
+};
 
 /** The opening hours of a weekday or a date, and its fee if it has one of its own. */
 export type DayHours = { readonly windowStart: number; readonly windowEnd: number; readonly eventFee?: Cents };
@@ -138,76 +130,62 @@ export type SpaceTerms = {
   /** How many hours before the start a brand may still cancel. */
   readonly cancelHours?: number;
 };
-export type SpaceAdded = Event<
-  'SpaceAdded',
-  SpaceTerms & { readonly spaceId: SpaceId; readonly communityId: CommunityId; readonly timeZone: string }
->;
+
 /** `none`: the date has the hours of its weekday again. */
 export type DateHours = { readonly date: PlainDate; readonly hours: DayHours | 'none' };
-export type SpaceChanged = Event<
-  'SpaceChanged',
+
+type OfSpace = { readonly spaceId: SpaceId; readonly communityId: CommunityId };
+
+type SpaceEvents = {
+  SpaceAdded: SpaceTerms & OfSpace & { readonly timeZone: string };
   // The zone follows that of the community.
-  Partial<SpaceTerms> & {
-    readonly timeZone?: string;
-    /** The hours of single dates instead of those of their weekday. */
-    readonly dates?: readonly DateHours[];
-    readonly spaceId: SpaceId;
-    readonly communityId: CommunityId;
-  }
->;
-export type SpaceClosed = Event<'SpaceClosed', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
-export type SpaceOpened = Event<'SpaceOpened', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
-export type SpaceEvent = SpaceAdded | SpaceChanged | SpaceClosed | SpaceOpened;
+  SpaceChanged: Partial<SpaceTerms> &
+    OfSpace & {
+      readonly timeZone?: string;
+      /** The hours of single dates instead of those of their weekday. */
+      readonly dates?: readonly DateHours[];
+    };
+  SpaceClosed: OfSpace;
+  SpaceOpened: OfSpace;
+};
 
 /** `OwnEvent`: an event of the community itself, on hours that were free. */
 export type ClosureKind = 'Closure' | 'OwnEvent';
 /** From `start` up to, not including, `until`: 0 to 24 for a whole day. */
 type ClosedHours = { readonly kind: ClosureKind; readonly start: number; readonly until: number };
 
-/** Hours of a space on a date are closed to requests. Bookings that are there stay. */
-export type TimeClosed = Event<
-  'TimeClosed',
-  ClosedHours & {
-    readonly spaceId: SpaceId;
-    readonly communityId: CommunityId;
-    readonly date: PlainDate;
-    readonly closureId: ClosureId;
-    readonly title?: PersonalText;
-  }
->;
-/** The closure does not close this day, and never will again: a process that is late must not close it. */
-export type TimeReopened = Event<
-  'TimeReopened',
-  {
-    readonly spaceId: SpaceId;
-    readonly communityId: CommunityId;
-    readonly date: PlainDate;
-    readonly closureId: ClosureId;
-  }
->;
-type TimeEvent = TimeClosed | TimeReopened;
-/** The events of a space on one day. */
-export type SpaceDayEvent = BookingEvent | TimeEvent;
+type TimeEvents = {
+  /** Hours of a space on a date are closed to requests. Bookings that are there stay. */
+  TimeClosed: ClosedHours &
+    OfSpace & { readonly date: PlainDate; readonly closureId: ClosureId; readonly title?: PersonalText };
+  /** The closure does not close this day, and never will again: a process that is late must not close it. */
+  TimeReopened: OfSpace & { readonly date: PlainDate; readonly closureId: ClosureId };
+};
 
-/** A community wants hours closed on a range of dates. Each day of each space then gets a `TimeClosed`. */
-export type ClosureAdded = Event<
-  'ClosureAdded',
-  ClosedHours & {
-    readonly closureId: ClosureId;
-    readonly communityId: CommunityId;
-    readonly spaceIds: readonly SpaceId[];
-    /** Both inclusive. */
-    readonly from: PlainDate;
-    readonly to: PlainDate;
-    /** Absent: every day of the range. */
-    readonly weekdays?: readonly Weekday[];
-    readonly title?: PersonalText;
-    /** Identifies the line of an imported file, so that importing it again adds nothing. */
-    readonly importKey?: string;
-    /** The closed time that it changes: it takes over its days with other hours or another title. */
-    readonly replaces?: ReplacedClosure;
-  }
->;
+type OfClosure = { readonly closureId: ClosureId; readonly communityId: CommunityId };
+
+type ClosureEvents = {
+  /** A community wants hours closed on a range of dates. Each day of each space then gets a `TimeClosed`. */
+  ClosureAdded: ClosedHours &
+    OfClosure & {
+      readonly spaceIds: readonly SpaceId[];
+      /** Both inclusive. */
+      readonly from: PlainDate;
+      readonly to: PlainDate;
+      /** Absent: every day of the range. */
+      readonly weekdays?: readonly Weekday[];
+      readonly title?: PersonalText;
+      /** Identifies the line of an imported file, so that importing it again adds nothing. */
+      readonly importKey?: string;
+      /** The closed time that it changes: it takes over its days with other hours or another title. */
+      readonly replaces?: ReplacedClosure;
+    };
+  /** A community leaves out a date, on all spaces and for good. Each of them then gets a `TimeReopened`. */
+  ClosureDateLeftOut: OfClosure & { readonly date: PlainDate };
+  /** With the closed time that has taken over its last day. */
+  ClosureEnded: OfClosure & { readonly replacedBy?: ClosureId };
+};
+
 type ReplacedClosure = {
   readonly closureId: ClosureId;
   /** What calendar programs know its days by. */
@@ -215,25 +193,110 @@ type ReplacedClosure = {
   /** When the first one of those that replaced each other was added. */
   readonly firstAddedAt: Timestamp;
 };
-export type ClosureEnded = Event<
-  'ClosureEnded',
-  {
-    readonly closureId: ClosureId;
-    readonly communityId: CommunityId;
-    /** The closed time that has taken over its last day. */
-    readonly replacedBy?: ClosureId;
-  }
->;
-/** A community leaves out a date, on all spaces and for good. Each of them then gets a `TimeReopened`. */
-export type ClosureDateLeftOut = Event<
-  'ClosureDateLeftOut',
-  { readonly closureId: ClosureId; readonly communityId: CommunityId; readonly date: PlainDate }
->;
-export type ClosureEvent = ClosureAdded | ClosureDateLeftOut | ClosureEnded;
 
-export type ReviewPosted = Event<
-  'ReviewPosted',
-  {
+/** What is stored of an API key, or of the secret in the address of a calendar feed. It cannot be made from this again. */
+type StoredSecret = {
+  /** SHA-256 in hex. */
+  readonly hash: string;
+  /** The first characters, so that people can tell theirs apart. */
+  readonly preview: string;
+};
+
+type ApiKeyEvents = {
+  ApiKeyIssued: StoredSecret & {
+    readonly apiKeyId: ApiKeyId;
+    readonly account: Account;
+    /** Sum of permission flags. */
+    readonly permissions: number;
+    readonly label: string;
+  };
+  ApiKeyRevoked: { readonly apiKeyId: ApiKeyId; readonly account: Account; readonly hash: string };
+};
+
+/** What a calendar feed shows of its account. */
+export type FeedContent = {
+  /** Only the times of one space of a community. Absent: of all spaces. */
+  readonly spaceId?: SpaceId;
+  /** False: only when something is busy. */
+  readonly showsNames: boolean;
+};
+
+type OfFeed = { readonly feedId: FeedId; readonly userId: string; readonly account: Account };
+
+type CalendarFeedEvents = {
+  /** A user may read the times of an account at an address, which is a credential. */
+  CalendarFeedAdded: FeedContent & StoredSecret & OfFeed;
+  /** The address was revoked, or its user left the account. */
+  CalendarFeedEnded: OfFeed;
+};
+
+/** The credential that owns a webhook registration: an API key, an OAuth client acting for an account, or a user of the console. */
+export type WebhookOwner = {
+  readonly credential: `apiKey:${string}` | `client:${string}` | `user:${string}`;
+  readonly account: Account;
+};
+
+type OfWebhook = { readonly webhookId: WebhookId; readonly owner: WebhookOwner };
+
+type WebhookEvents = {
+  WebhookRegistered: OfWebhook & {
+    readonly url: string;
+    /** Sum of event values. */
+    readonly events: number;
+    /** The signing secret, encrypted under SECRET_KEY. */
+    readonly sealedSecret: string;
+  };
+  WebhookSecretRotated: OfWebhook & {
+    readonly sealedSecret: string;
+    /** Until then, deliveries are also signed with the old secret. */
+    readonly previousUntil: Timestamp;
+  };
+  WebhookDisabled: OfWebhook & { readonly reason: string };
+  WebhookEnabled: OfWebhook;
+  WebhookRemoved: OfWebhook;
+};
+
+/**
+ * Shared by all events about members, their apps and an account's own clients. They record changes to records, which hold the
+ * credentials; they contain no name or e-mail address (docs/decisions/accounts.md).
+ */
+type MembershipChange = {
+  /** The change to the record. Recorded once, even if several processes take up unfinished work. */
+  readonly changeId: string;
+  readonly account: Account;
+};
+type OfUser = MembershipChange & { readonly userId: string };
+type OfApp = OfUser & { readonly clientId: string; readonly grantId: string };
+type OfClient = MembershipChange & { readonly clientId: string };
+type OfInvitation = MembershipChange & { readonly invitationId: string };
+
+type MembershipEvents = {
+  /** A user may act for the account from now on: as a new user, or as one of another account. */
+  MemberAdded: OfUser & { readonly role: Role };
+  /** What a user may do for the account changed. */
+  MemberRoleChanged: OfUser & { readonly role: Role };
+  /** A user may not act for the account any more. A user who is removed leaves every account. */
+  MemberRemoved: OfUser;
+  /** A user's password changed. One event per account, so that the history of each is complete. */
+  PasswordChanged: OfUser;
+  /** A user's address changed, once the new one was confirmed. One event per account, as for a password. */
+  EmailChanged: OfUser;
+  /** A user allowed an app to act for the account, or granted it more scopes. */
+  AppConnected: OfApp & { readonly scopes: readonly string[] };
+  /** An app's grant ended early. */
+  AppDisconnected: OfApp;
+  /** An OAuth client of the account's own, which acts for it without a user. Its name is the account's, like the label of an API key. */
+  ClientAdded: OfClient & { readonly name: string };
+  ClientRemoved: OfClient;
+  /** A person may become a member by accepting. The address is in the record of the invitation alone, which ends with it. */
+  MemberInvited: OfInvitation & { readonly role: Role };
+  /** The invitation can no longer be accepted. */
+  InvitationWithdrawn: OfInvitation;
+};
+
+type OtherEvents = {
+  BrandAdded: { readonly brandId: BrandId; readonly name: string };
+  ReviewPosted: {
     readonly reviewId: ReviewId;
     readonly bookingId: BookingId;
     readonly communityId: CommunityId;
@@ -245,241 +308,83 @@ export type ReviewPosted = Event<
     readonly title: PersonalText;
     readonly content: PersonalText;
     readonly isVerifiedBooking: boolean;
-  }
->;
-
-/** What is stored of an API key, or of the secret in the address of a calendar feed. It cannot be made from this again. */
-type StoredSecret = {
-  /** SHA-256 in hex. */
-  readonly hash: string;
-  /** The first characters, so that people can tell theirs apart. */
-  readonly preview: string;
-};
-
-export type ApiKeyIssued = Event<
-  'ApiKeyIssued',
-  {
-    readonly apiKeyId: ApiKeyId;
-    readonly account: Account;
-    /** Sum of permission flags. */
-    readonly permissions: number;
-    readonly label: string;
-  } & StoredSecret
->;
-export type ApiKeyRevoked = Event<
-  'ApiKeyRevoked',
-  { readonly apiKeyId: ApiKeyId; readonly account: Account; readonly hash: string }
->;
-export type ApiKeyEvent = ApiKeyIssued | ApiKeyRevoked;
-
-/** What a calendar feed shows of its account. */
-export type FeedContent = {
-  /** Only the times of one space of a community. Absent: of all spaces. */
-  readonly spaceId?: SpaceId;
-  /** False: only when something is busy. */
-  readonly showsNames: boolean;
-};
-/** A user may read the times of an account at an address, which is a credential. */
-export type CalendarFeedAdded = Event<
-  'CalendarFeedAdded',
-  FeedContent &
-    StoredSecret & {
-      readonly feedId: FeedId;
-      readonly userId: string;
-      readonly account: Account;
-    }
->;
-/** The address was revoked, or its user left the account. */
-export type CalendarFeedEnded = Event<
-  'CalendarFeedEnded',
-  { readonly feedId: FeedId; readonly userId: string; readonly account: Account }
->;
-export type CalendarFeedEvent = CalendarFeedAdded | CalendarFeedEnded;
-
-/** The credential that owns a webhook registration: an API key, an OAuth client acting for an account, or a user of the console. */
-export type WebhookOwner = {
-  readonly credential: `apiKey:${string}` | `client:${string}` | `user:${string}`;
-  readonly account: Account;
-};
-export type WebhookRegistered = Event<
-  'WebhookRegistered',
-  {
-    readonly webhookId: WebhookId;
-    readonly owner: WebhookOwner;
-    readonly url: string;
-    /** Sum of event values. */
-    readonly events: number;
-    /** The signing secret, encrypted under SECRET_KEY. */
-    readonly sealedSecret: string;
-  }
->;
-export type WebhookSecretRotated = Event<
-  'WebhookSecretRotated',
-  {
-    readonly webhookId: WebhookId;
-    readonly owner: WebhookOwner;
-    readonly sealedSecret: string;
-    /** Until then, deliveries are also signed with the old secret. */
-    readonly previousUntil: Timestamp;
-  }
->;
-export type WebhookDisabled = Event<
-  'WebhookDisabled',
-  { readonly webhookId: WebhookId; readonly owner: WebhookOwner; readonly reason: string }
->;
-export type WebhookEnabled = Event<'WebhookEnabled', { readonly webhookId: WebhookId; readonly owner: WebhookOwner }>;
-export type WebhookRemoved = Event<'WebhookRemoved', { readonly webhookId: WebhookId; readonly owner: WebhookOwner }>;
-export type WebhookEvent = WebhookRegistered | WebhookSecretRotated | WebhookDisabled | WebhookEnabled | WebhookRemoved;
-
-/**
- * Shared by all events about members, their apps and an account's own clients. They record changes to records, which hold the
- * credentials; they contain no name or e-mail address (docs/decisions/accounts.md).
- */
-type MembershipChange = {
-  /** The change to the record. Recorded once, even if several processes take up unfinished work. */
-  readonly changeId: string;
-  readonly account: Account;
-};
-/** A user may act for the account from now on: as a new user, or as one of another account. */
-type MemberAdded = Event<'MemberAdded', MembershipChange & { readonly userId: string; readonly role: Role }>;
-/** What a user may do for the account changed. */
-type MemberRoleChanged = Event<
-  'MemberRoleChanged',
-  MembershipChange & { readonly userId: string; readonly role: Role }
->;
-/** A user may not act for the account any more. A user who is removed leaves every account. */
-type MemberRemoved = Event<'MemberRemoved', MembershipChange & { readonly userId: string }>;
-/** A user's password changed. One event per account, so that the history of each is complete. */
-type PasswordChanged = Event<'PasswordChanged', MembershipChange & { readonly userId: string }>;
-
-/** A user's address changed, once the new one was confirmed. One event per account, as for a password. */
-type EmailChanged = Event<'EmailChanged', MembershipChange & { readonly userId: string }>;
-
-type ConnectedApp = MembershipChange & {
-  readonly userId: string;
-  readonly clientId: string;
-  readonly grantId: string;
-};
-/** A user allowed an app to act for the account, or granted it more scopes. */
-export type AppConnected = Event<'AppConnected', ConnectedApp & { readonly scopes: readonly string[] }>;
-/** An app's grant ended early. */
-type AppDisconnected = Event<'AppDisconnected', ConnectedApp>;
-/** The events of one user. */
-type MemberEvent =
-  | MemberAdded
-  | MemberRoleChanged
-  | MemberRemoved
-  | PasswordChanged
-  | EmailChanged
-  | AppConnected
-  | AppDisconnected;
-
-/** An OAuth client of the account's own, which acts for it without a user. */
-type ClientAdded = Event<
-  'ClientAdded',
-  MembershipChange & {
-    readonly clientId: string;
-    /** The account's name for it, like the label of an API key. */
-    readonly name: string;
-  }
->;
-type ClientRemoved = Event<'ClientRemoved', MembershipChange & { readonly clientId: string }>;
-type ClientEvent = ClientAdded | ClientRemoved;
-
-/** A person may become a member by accepting. The address is in the record of the invitation alone, which ends with it. */
-type MemberInvited = Event<'MemberInvited', MembershipChange & { readonly invitationId: string; readonly role: Role }>;
-/** The invitation can no longer be accepted. */
-type InvitationWithdrawn = Event<'InvitationWithdrawn', MembershipChange & { readonly invitationId: string }>;
-type InvitationEvent = MemberInvited | InvitationWithdrawn;
-export type MembershipEvent = MemberEvent | ClientEvent | InvitationEvent;
-
-/** Reserves a block of integer ids, both ends inclusive, for the process that appended it (docs/decisions/event-log.md). */
-export type IdsReserved = Event<
-  'IdsReserved',
-  { readonly sequence: string; readonly from: number; readonly to: number }
->;
-
-/** Identifies the log and the format of the store, to detect another log (docs/decisions/processes.md#one-store-one-identity). */
-export type LogCreated = Event<'LogCreated', { readonly logId: string; readonly format: number }>;
-
-/** An operator made a read model skip an event that it cannot fold (docs/decisions/read-models.md). */
-export type ProjectionEventSkipped = Event<
-  'ProjectionEventSkipped',
-  {
+  };
+  /** Reserves a block of integer ids, both ends inclusive, for the process that appended it (docs/decisions/event-log.md). */
+  IdsReserved: { readonly sequence: string; readonly from: number; readonly to: number };
+  /** Identifies the log and the format of the store, to detect another log (docs/decisions/processes.md#one-store-one-identity). */
+  LogCreated: { readonly logId: string; readonly format: number };
+  /** An operator made a read model skip an event that it cannot fold (docs/decisions/read-models.md). */
+  ProjectionEventSkipped: {
     readonly readModel: string;
     readonly version: number;
     readonly eventId: string;
     readonly eventType: string;
     readonly reason: string;
-  }
->;
-
-/** The key of a subject was destroyed: its texts read as erased from then on, in every copy of the log. */
-export type SubjectForgotten = Event<'SubjectForgotten', { readonly subject: Subject }>;
-
-export type DomainEvent =
-  | BookingEvent
-  | CommunityEvent
-  | BrandAdded
-  | SpaceEvent
-  | TimeEvent
-  | ClosureEvent
-  | ReviewPosted
-  | ApiKeyEvent
-  | CalendarFeedEvent
-  | WebhookEvent
-  | MembershipEvent
-  | IdsReserved
-  | LogCreated
-  | ProjectionEventSkipped
-  | SubjectForgotten;
-
-export type EventType = DomainEvent['type'];
-
-/** The kinds of events that this release knows. */
-export const EVENT_TYPES: { readonly [T in EventType]: true } = {
-  BookingRequested: true,
-  BookingApproved: true,
-  BookingCancelled: true,
-  BookingCompleted: true,
-  CommunityAdded: true,
-  CommunityChanged: true,
-  BrandAdded: true,
-  SpaceAdded: true,
-  SpaceChanged: true,
-  SpaceClosed: true,
-  SpaceOpened: true,
-  TimeClosed: true,
-  TimeReopened: true,
-  ClosureAdded: true,
-  ClosureDateLeftOut: true,
-  ClosureEnded: true,
-  ReviewPosted: true,
-  ApiKeyIssued: true,
-  ApiKeyRevoked: true,
-  CalendarFeedAdded: true,
-  CalendarFeedEnded: true,
-  WebhookRegistered: true,
-  WebhookSecretRotated: true,
-  WebhookDisabled: true,
-  WebhookEnabled: true,
-  WebhookRemoved: true,
-  MemberAdded: true,
-  MemberRoleChanged: true,
-  MemberRemoved: true,
-  PasswordChanged: true,
-  EmailChanged: true,
-  AppConnected: true,
-  AppDisconnected: true,
-  ClientAdded: true,
-  ClientRemoved: true,
-  MemberInvited: true,
-  InvitationWithdrawn: true,
-  IdsReserved: true,
-  LogCreated: true,
-  ProjectionEventSkipped: true,
-  SubjectForgotten: true,
+  };
+  /** The key of a subject was destroyed: its texts read as erased from then on, in every copy of the log. */
+  SubjectForgotten: { readonly subject: Subject };
 };
+
+/** What each kind of event holds. */
+type EventData = BookingEvents &
+  CommunityEvents &
+  SpaceEvents &
+  TimeEvents &
+  ClosureEvents &
+  ApiKeyEvents &
+  CalendarFeedEvents &
+  WebhookEvents &
+  MembershipEvents &
+  OtherEvents;
+
+export type EventType = keyof EventData;
+
+/** An event of one of these kinds. */
+type EventOf<T extends EventType> = { [K in T]: { readonly type: K; readonly data: EventData[K] } }[T];
+
+export type DomainEvent = EventOf<EventType>;
+
+export type BookingEvent = EventOf<keyof BookingEvents>;
+export type BookingRequested = EventOf<'BookingRequested'>;
+export type BookingApproved = EventOf<'BookingApproved'>;
+export type BookingCancelled = EventOf<'BookingCancelled'>;
+export type BookingCompleted = EventOf<'BookingCompleted'>;
+export type CommunityEvent = EventOf<keyof CommunityEvents>;
+export type CommunityAdded = EventOf<'CommunityAdded'>;
+export type CommunityChanged = EventOf<'CommunityChanged'>;
+export type BrandAdded = EventOf<'BrandAdded'>;
+export type SpaceEvent = EventOf<keyof SpaceEvents>;
+export type SpaceAdded = EventOf<'SpaceAdded'>;
+export type SpaceChanged = EventOf<'SpaceChanged'>;
+export type SpaceClosed = EventOf<'SpaceClosed'>;
+export type SpaceOpened = EventOf<'SpaceOpened'>;
+/** The events of a space on one day. */
+export type SpaceDayEvent = EventOf<keyof BookingEvents | keyof TimeEvents>;
+export type TimeClosed = EventOf<'TimeClosed'>;
+export type TimeReopened = EventOf<'TimeReopened'>;
+export type ClosureEvent = EventOf<keyof ClosureEvents>;
+export type ClosureAdded = EventOf<'ClosureAdded'>;
+export type ClosureEnded = EventOf<'ClosureEnded'>;
+export type ClosureDateLeftOut = EventOf<'ClosureDateLeftOut'>;
+export type ReviewPosted = EventOf<'ReviewPosted'>;
+export type ApiKeyEvent = EventOf<keyof ApiKeyEvents>;
+export type ApiKeyIssued = EventOf<'ApiKeyIssued'>;
+export type ApiKeyRevoked = EventOf<'ApiKeyRevoked'>;
+export type CalendarFeedEvent = EventOf<keyof CalendarFeedEvents>;
+export type CalendarFeedAdded = EventOf<'CalendarFeedAdded'>;
+export type CalendarFeedEnded = EventOf<'CalendarFeedEnded'>;
+export type WebhookEvent = EventOf<keyof WebhookEvents>;
+export type WebhookRegistered = EventOf<'WebhookRegistered'>;
+export type WebhookSecretRotated = EventOf<'WebhookSecretRotated'>;
+export type WebhookDisabled = EventOf<'WebhookDisabled'>;
+export type WebhookEnabled = EventOf<'WebhookEnabled'>;
+export type WebhookRemoved = EventOf<'WebhookRemoved'>;
+export type MembershipEvent = EventOf<keyof MembershipEvents>;
+export type AppConnected = EventOf<'AppConnected'>;
+export type IdsReserved = EventOf<'IdsReserved'>;
+export type LogCreated = EventOf<'LogCreated'>;
+export type ProjectionEventSkipped = EventOf<'ProjectionEventSkipped'>;
+export type SubjectForgotten = EventOf<'SubjectForgotten'>;
 
 /** An event as the log holds it. */
 export type Recorded<E extends DomainEvent = DomainEvent> = E & {

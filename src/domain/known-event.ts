@@ -1,4 +1,5 @@
-import { type DomainEvent, EVENT_TYPES, type EventMetadata, type Recorded, SCHEMA } from './events.ts';
+import { isEventType } from './event-types.ts';
+import { type DomainEvent, type EventMetadata, type Recorded, SCHEMA } from './events.ts';
 
 /** An event as any log returns it, before its type is known. */
 export type UntypedEvent = {
@@ -19,9 +20,8 @@ export class UnknownEvent extends Error {
 
 /** Whether this release knows the event. */
 export function isKnown({ type, metadata }: UntypedEvent): boolean {
-  const types: { readonly [type: string]: true } = EVENT_TYPES;
   const { schema } = metadata as EventMetadata;
-  return types[type] === true && schema <= SCHEMA;
+  return isEventType(type) && schema <= SCHEMA;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type AccountHistoryDocument, accountHistory } from '../../projections/account-history.ts';
 import { closures } from '../../projections/closures.ts';
+import { spaces } from '../../projections/spaces.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
@@ -248,7 +249,7 @@ async function withStates(
 
 /** Folds the events of spaces and communities. */
 function createStates() {
-  const spaces = new Map<number, Space | undefined>();
+  const spacesById = new Map<number, Space | undefined>();
   const communities = new Map<number, Community | undefined>();
   return {
     /** Folds an event. @returns the state of its space or community before it */
@@ -259,21 +260,15 @@ function createStates() {
         return before;
       }
       if (!isSpaceEvent(event)) return undefined;
-      const before = spaces.get(event.data.spaceId);
-      spaces.set(event.data.spaceId, evolveSpace(before, event));
+      const before = spacesById.get(event.data.spaceId);
+      spacesById.set(event.data.spaceId, evolveSpace(before, event));
       return before;
     },
   };
 }
 
 const isCommunityEvent = (event: DomainEvent): event is CommunityEvent => event.type.startsWith('Community');
-const SPACE_EVENTS: { readonly [T in SpaceEvent['type']]: true } = {
-  SpaceAdded: true,
-  SpaceChanged: true,
-  SpaceClosed: true,
-  SpaceOpened: true,
-};
-const isSpaceEvent = (event: DomainEvent): event is SpaceEvent => Object.hasOwn(SPACE_EVENTS, event.type);
+const isSpaceEvent = (event: DomainEvent): event is SpaceEvent => spaces.types.includes(event.type);
 
 const isOf = ({ accounts }: AccountChange, account: Account | undefined): boolean =>
   account === undefined || accounts.some((each) => accountKey(each) === accountKey(account));

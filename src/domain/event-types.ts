@@ -1,8 +1,10 @@
 import type { DomainEvent, EventType } from './events.ts';
+import { keysOf } from './keys-of.ts';
 
 /**
- * Which events count towards the daily quota of the account that causes them. Not those of which there is at most one for each that does, such as
- * the end of a key: a key that has leaked can be revoked after any number of events. Nor those that tell of a change which is stored already.
+ * The kinds of events that this release knows, and which count towards the daily quota of the account that causes them. Not those of which
+ * there is at most one for each that does, such as the end of a key: a key that has leaked can be revoked after any number of events. Nor
+ * those that tell of a change which is stored already.
  */
 const IS_COUNTED: { readonly [T in EventType]: boolean } = {
   BookingRequested: true,
@@ -50,3 +52,8 @@ const IS_COUNTED: { readonly [T in EventType]: boolean } = {
 
 /** Whether an event counts towards the daily quota of its account (docs/decisions/accounts.md). */
 export const isCountedEvent = ({ type }: Pick<DomainEvent, 'type'>): boolean => IS_COUNTED[type];
+
+export const EVENT_TYPES: readonly EventType[] = keysOf(IS_COUNTED);
+
+/** Whether this release knows a kind of event. */
+export const isEventType = (type: string): type is EventType => Object.hasOwn(IS_COUNTED, type);
