@@ -9,15 +9,8 @@ import Provider, {
   type Account as OidcAccount,
 } from 'oidc-provider';
 import { ACCOUNT_CLAIM, ROLE_CLAIM, storedTokenIds } from '../auth/access-tokens.ts';
-import type { Resource, Resources } from '../auth/resources.ts';
-import {
-  AUDIENCE_SCOPES,
-  fittingScopes,
-  IDENTITY_SCOPES,
-  isIdentityOnly,
-  OFFLINE_SCOPE,
-  SCOPES,
-} from '../auth/scopes.ts';
+import type { Resources } from '../auth/resources.ts';
+import { SCOPES } from '../auth/scopes.ts';
 import { type KeySet, SIGNING_ALGORITHM } from '../auth/signing-keys.ts';
 import type { Users } from '../auth/users.ts';
 import { accountKey } from '../domain/account.ts';
@@ -31,24 +24,18 @@ import { completeAuthorization, type RequestingClient } from './authorization-re
 import { eachDocumentOnce } from './client-documents.ts';
 import { ACCOUNT_OF_CLIENT, type Clients } from './clients.ts';
 import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from './console-client.ts';
+import { featuresOf, refuseUnfitScopes } from './features.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
 import type { OidcAdapter } from './oidc-adapter.ts';
 import { COOKIE } from './oidc-provider.ts';
-import { errorPage, signOutPage } from './pages.ts';
+import { errorPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { CLIENT_AUTH_METHODS } from './reduced-metadata.ts';
 import { deriveSuccessors } from './refresh-successors.ts';
 import { applyRegistrationRules, completeScope } from './registration.ts';
 import { noteSender } from './request-context.ts';
 import { senderOf } from './request-sender.ts';
-import {
-  afterSignOut,
-  answerSignOutOfNobody,
-  appAfterSignOut,
-  hasOwnHint,
-  hasSignedOut,
-  refuseHint,
-} from './sign-out.ts';
+import { answerSignOutOfNobody, hasOwnHint, hasSignedOut, refuseHint } from './sign-out.ts';
 
 // In seconds, the unit of oidc-provider's lifetimes.
 const MINUTE = 60;
@@ -242,63 +229,6 @@ const storeJwt =
     await oidcAdapter.adapter(token.kind).upsert(id, { ...fieldsOf(token), jti: id, exp, iat }, exp - iat);
   };
 
-const featuresOf = (resources: Resources): Configuration['features'] => ({
-  devInteractions: { enabled: false },
-  pushedAuthorizationRequests: { enabled: false },
-  dPoP: { enabled: false },
-  clientCredentials: { enabled: true },
-  userinfo: { enabled: true },
-  clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
-  registration: { enabled: true, issueRegistrationAccessToken: false },
-  revocation: {
-    enabled: true,
-    allowedPolicy(_ctx, client, token) {
-      if (token.clientId === client.clientId) return true;
-      // A public client cannot prove its identity, so it learns nothing about another client's token.
-      if (client.clientAuthMethod === 'none') return false;
-      throw new errors.InvalidRequest('client is not authorized to revoke the presented token');
-    },
-  },
-  introspection: {
-    enabled: true,
-    // Anyone can register a client, so only one that an account has added learns about the tokens of others.
-    allowedPolicy: (_ctx, client, token) =>
-      token.clientId === client.clientId || client[ACCOUNT_OF_CLIENT] !== undefined,
-  },
-  rpInitiatedLogout: {
-    enabled: true,
-    logoutSource(ctx, form) {
-      ctx.body = signOutPage(form, appAfterSignOut(ctx.oidc));
-    },
-    async postLogoutSuccessSource(ctx) {
-      ctx.body = await afterSignOut(ctx);
-    },
-  },
-  resourceIndicators: {
-    enabled: true,
-    // Required, unless only one can be meant (docs/decisions/oauth.md).
-    defaultResource({ oidc }, _client, oneOf) {
-      const scopes = String(oidc.params?.scope ?? '').split(' ');
-      const isAuthorization = oidc.params?.grant_type === undefined;
-      if (oneOf !== undefined || (isAuthorization && isIdentityOnly(scopes))) return oneOf;
-      throw new errors.InvalidTarget(RESOURCE_REQUIRED);
-    },
-    // That of a refresh; a code exchange without one was refused before the code was consumed (oidc-adapter.ts).
-    useGrantedResource: () => true,
-    getResourceServerInfo(ctx, indicator) {
-      const requested = ctx.oidc.params?.resource;
-      // With two resources, the refresh token would be valid for both.
-      if (Array.isArray(requested) && requested.length > 1)
-        throw new errors.InvalidTarget('only one resource is allowed');
-      const resource = resources.named(indicator);
-      if (resource === undefined) throw new errors.InvalidTarget(RESOURCE_REQUIRED);
-      if (SCOPES_CHECKED.has(ctx.oidc.params?.grant_type)) refuseUnfitScopes(ctx.oidc.params, resource);
-      const { audience, scope } = resource;
-      return { audience, scope, accessTokenFormat: 'jwt', jwt: { sign: { alg: SIGNING_ALGORITHM } } };
-    },
-  },
-});
-
 type RequestContext = Parameters<Parameters<Provider['use']>[0]>[0];
 
 /** Completes a request before oidc-provider handles it, and rewrites its answer. */
@@ -348,27 +278,6 @@ export async function endSession(provider: Provider, request: IncomingMessage, r
 }
 
 const CACHEABLE: ReadonlySet<string> = new Set([PATHS.jwks, PATHS.openidConfiguration, PATHS.oauthMetadata]);
-/** For authorization requests, which have no grant type, and token requests without one. */
-const SCOPES_CHECKED: ReadonlySet<unknown> = new Set([undefined, 'client_credentials']);
-
-/** @throws {errors.InvalidScope} if the request asks for an unknown scope, or for none that the resource has */
-function refuseUnfitScopes(params: KoaContextWithOIDC['oidc']['params'], { audience }: Resource): void {
-  const scope = String(params?.scope ?? '');
-  const scopes = scope.split(' ').filter((name) => name !== '');
-  const fitting = fittingScopes(scopes, audience);
-  // Without a user there is no identity to prove and nothing to refresh.
-  const ofUser = params?.grant_type !== 'client_credentials';
-  const enough = ofUser ? fitting !== undefined : AUDIENCE_SCOPES[audience].some((name) => fitting?.has(name));
-  if (enough) return;
-  const available = [...AUDIENCE_SCOPES[audience], ...(ofUser ? [...IDENTITY_SCOPES, OFFLINE_SCOPE] : [])].join(', ');
-  throw new errors.InvalidScope(
-    `a requested scope is unknown or not available for this resource, which has ${available}`,
-    scope,
-  );
-}
-
-const RESOURCE_REQUIRED = 'resource must be api or mcp';
-
 /** The fields that oidc-provider would store if the token were opaque; it ignores unknown ones. */
 function fieldsOf(token: AccessToken | ClientCredentials): Record<string, unknown> {
   const { format: _, ...fields }: Record<string, unknown> = { ...token };

@@ -17,11 +17,16 @@ test('no line of pages and mails is longer than 140 characters', () => {
   expect(long).toEqual([]);
 });
 
+const SOURCE = globSync('{src,projections}/**/*.{ts,js}', { cwd: ROOT });
+const linesOf = (file: string): readonly string[] => readFileSync(join(ROOT, file), 'utf8').trimEnd().split('\n');
+
 test('no line of source is longer than 160 characters', () => {
-  const long = globSync('{src,projections}/**/*.{ts,js}', { cwd: ROOT }).flatMap((file) =>
-    readFileSync(join(ROOT, file), 'utf8')
-      .split('\n')
-      .flatMap((line, index) => (line.length > 160 ? [`${file}:${index + 1}`] : [])),
+  const long = SOURCE.flatMap((file) =>
+    linesOf(file).flatMap((line, index) => (line.length > 160 ? [`${file}:${index + 1}`] : [])),
   );
   expect(long).toEqual([]);
+});
+
+test('no file of source has more than 400 lines', () => {
+  expect(SOURCE.filter((file) => linesOf(file).length > 400)).toEqual([]);
 });

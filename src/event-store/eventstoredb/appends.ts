@@ -11,7 +11,8 @@ import {
   WrongExpectedRevision,
 } from '../event-store.ts';
 import { type Proposed, propose, type StoredAt } from './append-stream.ts';
-import { type Connection, isTransient } from './connection.ts';
+import type { Connection } from './connection.ts';
+import { isTransient } from './failures.ts';
 import { NoLeader } from './leader.ts';
 import { RETRIES, type Reads } from './reads.ts';
 

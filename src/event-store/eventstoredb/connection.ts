@@ -1,27 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  CancelledError,
-  type Credentials,
-  DeadlineExceededError,
-  isCommandError,
-  NotLeaderError,
-  type StreamingRead,
-  TimeoutError,
-  UnavailableError,
-  UnknownError,
-} from '@eventstore/db-client';
+import { type Credentials, NotLeaderError, type StreamingRead } from '@eventstore/db-client';
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
-import { Wakeup } from '../../event-loop/wakeup.ts';
 import { within } from '../../event-loop/within.ts';
 import { LogUnavailable } from '../../runtime/unavailable.ts';
-import { UnusableStore } from '../../runtime/unusable-store.ts';
 import type { Outage } from '../outage.ts';
 import { AppendStream, type StoredAt } from './append-stream.ts';
+import { isTransient, LeaderChanged, NoResponse } from './failures.ts';
 import { addressOf } from './gossip.ts';
 import { Leader, StoreClosed } from './leader.ts';
 import { createNames, type Names, type NamesOptions } from './names.ts';
 import { NodeClient } from './node-client.ts';
+import { readItems, SILENCE_MS } from './read-items.ts';
 import { appendTo, explained, type Task } from './rights.ts';
 import { type Endpoint, readSettings, type Settings } from './settings.ts';
 
@@ -40,24 +30,6 @@ const PATIENCE_MS = 15_000;
 const DEADLINES_IN_OUTAGE = 1.8;
 /** How long a call is tried once an outage has lasted longer. */
 const LAST_TRY_MS = 1_000;
-/** After this long without an answer, the connection checks which node leads, while the call waits on. */
-const SILENCE_MS = 1_000;
-
-/** The server did not respond within the deadline. The outcome of the request is unknown. */
-class NoResponse extends Error {
-  constructor(what: string, milliseconds: number) {
-    super(`EventStoreDB did not respond to ${what} within ${Math.round(milliseconds)} ms`);
-    this.name = 'NoResponse';
-  }
-}
-
-/** The node is no longer the leader and will not answer. The outcome of the request is unknown. */
-class LeaderChanged extends Error {
-  constructor(node: Endpoint) {
-    super(`EventStoreDB has elected another leader; ${addressOf(node)} does not answer any more`);
-    this.name = 'LeaderChanged';
-  }
-}
 
 export type ConnectionOptions = NamesOptions & {
   /** `esdb://…` or `kurrentdb://…` */
@@ -362,79 +334,5 @@ async function unlessAborted<R>(signal: AbortSignal, work: Promise<R>): Promise<
     return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener('abort', onAbort);
-  }
-}
-
-/** Whether the same call may succeed when retried. */
-export function isTransient(error: unknown): error is Error {
-  return (
-    error instanceof UnavailableError ||
-    error instanceof CancelledError ||
-    error instanceof DeadlineExceededError ||
-    error instanceof TimeoutError ||
-    error instanceof NotLeaderError ||
-    error instanceof UnknownError ||
-    error instanceof NoResponse ||
-    // Not a response from the server: a failed discovery, a broken socket.
-    (error instanceof Error &&
-      !isCommandError(error) &&
-      !(error instanceof TypeError) &&
-      !(error instanceof UnusableStore) &&
-      !(error instanceof StoreClosed))
-  );
-}
-
-/**
- * Yields what a read returns.
- * @param limits the time limits of the first and of the other items, in milliseconds
- * @param silent called whenever nothing has arrived for a while
- * @throws {NoResponse} if an item takes longer
- */
-async function* readItems<Item>(
-  client: NodeClient,
-  read: StreamingRead<Item>,
-  what: string,
-  [firstMs, nextMs]: readonly [number, number],
-  silent: () => void,
-): AsyncGenerator<Item> {
-  const wakeup = new Wakeup();
-  let limit = firstMs;
-  let ended = false;
-  let failure: Error | undefined;
-  const fail = (error: Error): void => {
-    failure ??= error;
-    wakeup.wake();
-  };
-  read
-    .on('readable', wakeup.wake)
-    .on('end', () => {
-      ended = true;
-      wakeup.wake();
-    })
-    // Never removed: the client may emit errors late, and an 'error' event without a listener would crash the process.
-    .on('error', fail);
-  const withdraw = client.onGivenUp(fail);
-  try {
-    for (;;) {
-      const item: Item | null = read.read();
-      if (item !== null) {
-        limit = nextMs;
-        yield item;
-      } else if (failure !== undefined) throw failure;
-      else if (ended) return;
-      else {
-        for (let left = limit; !(await wakeup.wait(Math.min(left, SILENCE_MS))); ) {
-          left -= SILENCE_MS;
-          if (left <= 0) throw new NoResponse(what, limit);
-          silent();
-        }
-      }
-    }
-  } finally {
-    withdraw();
-    // Leaving the loop does not end the call on the server, and the client keeps an undrained read in memory.
-    if (!ended) read.cancel().catch(() => {});
-    read.removeListener('readable', wakeup.wake);
-    setImmediate(() => read.resume());
   }
 }

@@ -3,7 +3,8 @@ import { BACKWARDS, END, type RecordedEvent, type StreamingRead, StreamNotFoundE
 import { LogUnavailable } from '../../runtime/unavailable.ts';
 import { LOG_START, type Position, type ReadAll, type ReadStream, type StoredEvent } from '../event-store.ts';
 import { openCatchUp } from './catch-up.ts';
-import { type Connection, isTransient } from './connection.ts';
+import type { Connection } from './connection.ts';
+import { isTransient } from './failures.ts';
 import { StoreClosed } from './leader.ts';
 import type { NodeClient } from './node-client.ts';
 import { readOf, type Task } from './rights.ts';
