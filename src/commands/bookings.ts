@@ -27,54 +27,28 @@ import {
   type SpaceDay,
 } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { spaceDay } from './aggregates.ts';
-import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
-import type { IdempotencyKeys } from './idempotency-keys.ts';
-import type { PendingQuota } from './pending-quota.ts';
-import type { Sequence } from './sequence.ts';
+import type { CommandDeps } from './command-deps.ts';
+import type { Accepted, CommandContext } from './command-handler.ts';
+import { openIdempotencyKeys } from './idempotency-keys.ts';
+import { bookingStatuses, openPendingQuota } from './pending-quota.ts';
 
-type Outcome = Promise<Accepted<SpaceDay, BookingEvent> | Refusal>;
+export type BookingCommands = Awaited<ReturnType<typeof createBookingCommands>>;
 
-export type BookingCommands = {
-  /** Requests a booking. Resolves to the booking as requested, even if it was made by an earlier request with its idempotency key. */
-  request(
-    command: { readonly brandId: BrandId; readonly details: BookingDetails; readonly idempotencyKey?: string },
-    context: CommandContext,
-  ): Promise<ReadableBooking | Refusal>;
-  approve(command: { readonly bookingId: number; readonly communityId: CommunityId }, context: CommandContext): Outcome;
-  cancel(
-    command: Pick<CancelBooking, 'by' | 'reason' | 'expected'> & { readonly bookingId: number },
-    context: CommandContext,
-  ): Outcome;
-  /** Cancels a request that was not answered in time. For the scheduler. */
-  expire(bookingId: number, context: CommandContext): Outcome;
-  /** Completes an approved booking whose end has passed. For the scheduler. */
-  complete(bookingId: number, context: CommandContext): Outcome;
-};
-
-export function createBookingCommands(deps: {
-  readonly handler: CommandHandler;
-  readonly readModels: ReadModels;
-  readonly personalData: Pick<PersonalData, 'fingerprint'>;
-  readonly idempotencyKeys: IdempotencyKeys;
-  /** Undefined: brands may have any number of pending requests. */
-  readonly pendingQuota: PendingQuota | undefined;
-  readonly ids: Sequence;
-  readonly clock: Clock;
-  readonly pricing: { readonly serviceFeePercent: number; readonly currency: string };
-}): BookingCommands {
-  const { handler, readModels, pendingQuota, clock } = deps;
+export async function createBookingCommands(deps: CommandDeps) {
+  const { handler, documents, readModels, clock, settings } = deps;
+  const idempotencyKeys = await openIdempotencyKeys(documents, clock);
+  const { pendingLimit: limit, serviceFeePercent, currency } = settings;
+  const pendingQuota =
+    limit === undefined ? undefined : await openPendingQuota({ documents, limit, statuses: bookingStatuses(deps) });
 
   /** Runs a decision about one booking on the space-day that holds it. */
   async function onBooking(
     id: number,
     context: CommandContext,
     decide: (day: SpaceDay, bookingId: BookingId) => Decision<BookingEvent>,
-  ): Outcome {
+  ): Promise<Accepted<SpaceDay, BookingEvent> | Refusal> {
     const stored = await readModels.collection(bookings).get(String(id));
     if (stored === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
     const { spaceId, date } = stored.document;
@@ -104,7 +78,7 @@ export function createBookingCommands(deps: {
     const outcome = await handler.execute(stream, spaceDay, context, (day) => {
       if (!isRefusal(quota) && quota?.isValid() === false)
         throw new Unavailable(`Booking ${bookingId} waited too long to be appended`);
-      return requestBooking(day, wanted, { now: clock(), ...deps.pricing });
+      return requestBooking(day, wanted, { now: clock(), serviceFeePercent, currency });
     });
     if (isRefusal(outcome) || outcome.events.length === 0) await pendingQuota?.release(brand.brandId, bookingId);
     if (isRefusal(outcome)) return outcome;
@@ -120,7 +94,11 @@ export function createBookingCommands(deps: {
   }
 
   return {
-    async request(command, context) {
+    /** Requests a booking. Resolves to the booking as requested, even if it was made by an earlier request with its idempotency key. */
+    async request(
+      command: { readonly brandId: BrandId; readonly details: BookingDetails; readonly idempotencyKey?: string },
+      context: CommandContext,
+    ): Promise<ReadableBooking | Refusal> {
       const { brandId, details, idempotencyKey } = command;
       const { spaceId } = details;
       const [space, brand, fingerprint] = await Promise.all([
@@ -134,11 +112,11 @@ export function createBookingCommands(deps: {
       const claim =
         idempotencyKey === undefined
           ? 'none'
-          : await deps.idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, fingerprintOf(details), fingerprint);
+          : await idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, fingerprintOf(details), fingerprint);
       if (claim === undefined) return KEY_REUSED;
 
       const wanted: RequestBooking = {
-        bookingId: bookingId(await deps.ids.next()),
+        bookingId: bookingId(await deps.ids.bookings.next()),
         space: space.document,
         brand: brand.document,
         details,
@@ -149,16 +127,22 @@ export function createBookingCommands(deps: {
       return outcome;
     },
 
-    approve: ({ bookingId: id, communityId }, context) =>
-      onBooking(id, context, (day, bookingId) => approveBooking(day, { bookingId, communityId }, { now: clock() })),
+    approve: (
+      { bookingId: id, communityId }: { readonly bookingId: number; readonly communityId: CommunityId },
+      context: CommandContext,
+    ) => onBooking(id, context, (day, bookingId) => approveBooking(day, { bookingId, communityId }, { now: clock() })),
 
-    cancel: ({ bookingId: id, ...command }, context) =>
-      onBooking(id, context, (day, bookingId) => cancelBooking(day, { ...command, bookingId }, { now: clock() })),
+    cancel: (
+      { bookingId: id, ...command }: Omit<CancelBooking, 'bookingId'> & { readonly bookingId: number },
+      context: CommandContext,
+    ) => onBooking(id, context, (day, bookingId) => cancelBooking(day, { ...command, bookingId }, { now: clock() })),
 
-    expire: (id, context) =>
+    /** Cancels a request that was not answered in time. For the scheduler. */
+    expire: (id: number, context: CommandContext) =>
       onBooking(id, context, (day, bookingId) => expireBooking(day, { bookingId }, { now: clock() })),
 
-    complete: (id, context) =>
+    /** Completes an approved booking whose end has passed. For the scheduler. */
+    complete: (id: number, context: CommandContext) =>
       onBooking(id, context, (day, bookingId) => completeBooking(day, { bookingId }, { now: clock() })),
   };
 }

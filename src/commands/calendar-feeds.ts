@@ -1,4 +1,3 @@
-import type { Credentials } from '../credentials/credentials.ts';
 import { type Account, accountInWords } from '../domain/account.ts';
 import { addCalendarFeed, endCalendarFeed, endFeedsOfUser, ownerOfFeed } from '../domain/calendar-feed.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
@@ -8,7 +7,8 @@ import type { FeedId } from '../domain/ids.ts';
 import { streamOf } from '../domain/streams.ts';
 import { feedSecretFormat } from '../secrets/credential-format.ts';
 import { calendarFeeds, space } from './aggregates.ts';
-import type { CommandContext, CommandHandler } from './command-handler.ts';
+import type { CommandDeps } from './command-deps.ts';
+import type { CommandContext } from './command-handler.ts';
 
 type AddFeed = Pick<FeedContent, 'showsNames'> & {
   readonly userId: string;
@@ -16,29 +16,7 @@ type AddFeed = Pick<FeedContent, 'showsNames'> & {
   readonly spaceId?: number;
 };
 
-export type CalendarFeedCommands = {
-  /** Adds a feed. The result is the only place where the secret of its address appears in clear text. */
-  add(
-    command: AddFeed,
-    context: CommandContext,
-  ): Promise<{ readonly feedId: FeedId; readonly secret: string } | Refusal>;
-  /**
-   * Revokes a feed; `by` limits it to one account's feeds. Revoking twice is not an error. Every process refuses its address within 2 s.
-   */
-  revoke(
-    command: { readonly feedId: string; readonly by?: Account; readonly waits?: boolean },
-    context: CommandContext,
-  ): Promise<Refusal | undefined>;
-  /** Ends the feeds of a user who left an account, or every account. */
-  endAllOf(userId: string, account: Account | undefined, context: CommandContext): Promise<void>;
-};
-
-export function createCalendarFeedCommands(deps: {
-  readonly handler: CommandHandler;
-  readonly credentials: Pick<Credentials, 'addFeed' | 'end'>;
-}): CalendarFeedCommands {
-  const { handler, credentials } = deps;
-
+export function createCalendarFeedCommands({ handler, credentials }: CommandDeps) {
   /** The space that a feed is limited to, if the community has it. */
   async function spaceOf({ account, spaceId }: AddFeed): Promise<Pick<FeedContent, 'spaceId'> | Refusal> {
     if (spaceId === undefined) return {};
@@ -49,7 +27,11 @@ export function createCalendarFeedCommands(deps: {
   }
 
   return {
-    async add(command, context) {
+    /** Adds a feed. The result is the only place where the secret of its address appears in clear text. */
+    async add(
+      command: AddFeed,
+      context: CommandContext,
+    ): Promise<{ readonly feedId: FeedId; readonly secret: string } | Refusal> {
       const ofSpace = await spaceOf(command);
       if (isRefusal(ofSpace)) return ofSpace;
       const { userId, account, showsNames } = command;
@@ -73,7 +55,13 @@ export function createCalendarFeedCommands(deps: {
       return { feedId: added.feedId, secret };
     },
 
-    async revoke({ feedId, by, waits }, context) {
+    /**
+     * Revokes a feed; `by` limits it to one account's feeds. Revoking twice is not an error. Every process refuses its address within 2 s.
+     */
+    async revoke(
+      { feedId, by, waits }: { readonly feedId: string; readonly by?: Account; readonly waits?: boolean },
+      context: CommandContext,
+    ): Promise<Refusal | undefined> {
       const outcome = await handler.execute(
         streamOf.venue_feeds(ownerOfFeed(feedId).userId),
         calendarFeeds,
@@ -84,7 +72,8 @@ export function createCalendarFeedCommands(deps: {
       return isRefusal(outcome) ? outcome : undefined;
     },
 
-    async endAllOf(userId, account, context) {
+    /** Ends the feeds of a user who left an account, or every account. */
+    async endAllOf(userId: string, account: Account | undefined, context: CommandContext): Promise<void> {
       const stream = streamOf.venue_feeds(userId);
       const { active } = await handler.load(stream, calendarFeeds);
       if (active.length === 0) return;

@@ -11,11 +11,10 @@ import type { Space } from '../domain/space.ts';
 import type { SpaceDay } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
 import { inPages } from '../event-loop/in-pages.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
 import { spaceDay } from './aggregates.ts';
-import type { CommandContext, CommandHandler } from './command-handler.ts';
+import type { CommandDeps } from './command-deps.ts';
+import type { CommandContext } from './command-handler.ts';
 
 /** Days that are changed at once. Between them, other commands have their turn. */
 const DAYS_AT_ONCE = 16;
@@ -38,13 +37,7 @@ type DayOutcome = SpaceDate & {
 };
 
 /** Carries out closed times and own events on their days, one event for each. */
-export function createClosureDays(deps: {
-  readonly handler: CommandHandler;
-  readonly readModels: ReadModels;
-  readonly personalData: Pick<PersonalData, 'openClosures'>;
-}) {
-  const { handler, readModels, personalData } = deps;
-
+export function createClosureDays({ handler, readModels, personalData }: CommandDeps) {
   /** Why a day is left out, with the title of what holds its hours. */
   async function reasonOf(data: TimeClosed['data'], obstacle: Obstacle | undefined, of: Space): Promise<string> {
     if (obstacle === undefined) return 'The hours were not free.';

@@ -17,15 +17,12 @@ import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { ClosureAdded } from '../domain/events.ts';
 import { type BookingId, type ClosureId, type CommunityId, closureId, type PlainDate, spaceId } from '../domain/ids.ts';
 import { streamOf } from '../domain/streams.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { DailyUses } from '../quotas/daily-use.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { closure, spaceDay } from './aggregates.ts';
 import { spacesOf } from './catalogue.ts';
 import { type ClosureChange, intendedAgain, intendedChange, notLeftOut } from './closure-change.ts';
-import { createClosureDays, type HeldDay, type Progress, timeClosedOn } from './closure-days.ts';
-import type { CommandContext, CommandHandler } from './command-handler.ts';
+import { createClosureDays, type Progress, timeClosedOn } from './closure-days.ts';
+import type { CommandDeps } from './command-deps.ts';
+import type { CommandContext } from './command-handler.ts';
 
 /** What became of a closed time or an own event. */
 type Closing = {
@@ -61,67 +58,9 @@ const NOTHING_DONE = { days: 0, skipped: [], bookings: [] } as const;
 const wasNeverFree = ({ closedDays, leftOut, days }: ClosureDocument): boolean =>
   closedDays === 0 && leftOut.length === days;
 
-export type ClosureCommands = {
-  /**
-   * Closes hours of spaces, or enters an own event: the intention first, then one event for each day of each space. A process that dies
-   * meanwhile leaves the rest to the scheduler.
-   *
-   * Refuses what {@link addClosure} refuses, `ResourceNotFound` for an unknown community or space, and `SlotUnavailable` for an own event if
-   * none of its days is free.
-   */
-  add(command: ClosureCommand, context: CommandContext, progress?: Progress): Promise<Closing | Refusal>;
-  /**
-   * Why `add` would refuse it now; `there` if it was added before, also if it has ended since; `leftOut` if it was added before, and none of
-   * its days was free.
-   */
-  check(command: ClosureCommand): Promise<Refusal | 'there' | 'leftOut' | undefined>;
-  /** Ends it on each of its days, also if it is still being made. Ending it again changes nothing. */
-  end(
-    command: Named,
-    context: CommandContext,
-    progress?: Progress,
-  ): Promise<{ readonly closureId: ClosureId; readonly days: number } | Refusal>;
-  /**
-   * Changes hours or title, on all dates from today on or on one: another closed time takes its days over, each in one append, and it ends without
-   * a day left. A day on which an own event cannot have the new hours is listed, and keeps it as it was.
-   *
-   * Refuses what {@link changeClosure} refuses, and `SlotUnavailable` if none of the days can change; it then is as it was.
-   */
-  change(command: Named & ClosureChange, context: CommandContext, progress?: Progress): Promise<Closing | Refusal>;
-  /** Why an own event would not be free on the days of these bookings if they were cancelled; undefined if it would be on all of them. */
-  whyStillTaken(
-    hours: { readonly start: number; readonly until: number },
-    bookings: readonly HeldDay[],
-  ): Promise<Refusal | undefined>;
-  /**
-   * Enters an own event again on days that it has left out and that may be free by now: on each date an own event of its own. Says on how many of
-   * the days it is.
-   */
-  enterAgain(
-    command: Named & { readonly days: readonly SpaceDate[] },
-    context: CommandContext,
-  ): Promise<{ readonly days: number } | Refusal>;
-  /**
-   * Leaves a date out for good, on all spaces: the hours can be booked again. Leaving out the last date ends it. Leaving a date out again
-   * changes nothing.
-   *
-   * Refuses `ValidationError` for a date that it does not have, or that is over, and while its days are still being closed.
-   */
-  leaveOut(
-    command: Named & { readonly date: PlainDate },
-    context: CommandContext,
-  ): Promise<{ readonly closureId: ClosureId; readonly hasEnded: boolean } | Refusal>;
-  /** Carries out what is left of an intention, or of its end. For the scheduler. */
-  finish(closureId: ClosureId, context: CommandContext): Promise<void>;
-};
+export type ClosureCommands = ReturnType<typeof createClosureCommands>;
 
-export function createClosureCommands(deps: {
-  readonly handler: CommandHandler;
-  readonly readModels: ReadModels;
-  readonly personalData: Pick<PersonalData, 'openClosures' | 'sealText'>;
-  readonly clock: Clock;
-  readonly uses: Pick<DailyUses, 'take'>;
-}): ClosureCommands {
+export function createClosureCommands(deps: CommandDeps) {
   const { handler, readModels, personalData, clock, uses } = deps;
   const days = createClosureDays(deps);
 
@@ -244,7 +183,11 @@ export function createClosureCommands(deps: {
   }
 
   return {
-    async check(wanted) {
+    /**
+     * Why `add` would refuse it now; `there` if it was added before, also if it has ended since; `leftOut` if it was added before, and none of
+     * its days was free.
+     */
+    async check(wanted: ClosureCommand): Promise<Refusal | 'there' | 'leftOut' | undefined> {
       const before = wanted.closureId && (await load(wanted.closureId));
       if (before) {
         const stored = before.hasEnded ? await readModels.collection(closures).get(before.closureId) : undefined;
@@ -254,20 +197,38 @@ export function createClosureCommands(deps: {
       return isRefusal(planned) ? planned : undefined;
     },
 
-    async add(wanted, context, progress) {
+    /**
+     * Closes hours of spaces, or enters an own event: the intention first, then one event for each day of each space. A process that dies
+     * meanwhile leaves the rest to the scheduler.
+     *
+     * Refuses what {@link addClosure} refuses, `ResourceNotFound` for an unknown community or space, and `SlotUnavailable` for an own event if
+     * none of its days is free.
+     */
+    async add(wanted: ClosureCommand, context: CommandContext, progress?: Progress): Promise<Closing | Refusal> {
       const planned = await plan(wanted);
       if (isRefusal(planned)) return planned;
       return begin(planned, context, progress);
     },
 
-    async end({ closureId: id, communityId: owner }, context, progress) {
+    /** Ends it on each of its days, also if it is still being made. Ending it again changes nothing. */
+    async end({ closureId: id, communityId: owner }: Named, context: CommandContext, progress?: Progress) {
       const state = await load(id);
       if (state === undefined || state.communityId !== owner) return noClosure(id);
       const ended = await endAll(state, context, progress);
       return isRefusal(ended) ? ended : { closureId: state.closureId, days: ended };
     },
 
-    async change({ closureId: id, communityId: owner, ...wanted }, context, progress) {
+    /**
+     * Changes hours or title, on all dates from today on or on one: another closed time takes its days over, each in one append, and it ends without
+     * a day left. A day on which an own event cannot have the new hours is listed, and keeps it as it was.
+     *
+     * Refuses what {@link changeClosure} refuses, and `SlotUnavailable` if none of the days can change; it then is as it was.
+     */
+    async change(
+      { closureId: id, communityId: owner, ...wanted }: Named & ClosureChange,
+      context: CommandContext,
+      progress?: Progress,
+    ): Promise<Closing | Refusal> {
       const found = await currentOf({ closureId: id, communityId: owner });
       if (isRefusal(found)) return found;
       const { stored } = found;
@@ -284,7 +245,14 @@ export function createClosureCommands(deps: {
 
     whyStillTaken: days.whyStillTaken,
 
-    async enterAgain({ days: wanted, ...name }, context) {
+    /**
+     * Enters an own event again on days that it has left out and that may be free by now: on each date an own event of its own. Says on how many of
+     * the days it is.
+     */
+    async enterAgain(
+      { days: wanted, ...name }: Named & { readonly days: readonly SpaceDate[] },
+      context: CommandContext,
+    ): Promise<{ readonly days: number } | Refusal> {
       const found = await currentOf(name);
       if (isRefusal(found)) return found;
       const others = new Set(notLeftOut(wanted, found.stored));
@@ -302,7 +270,13 @@ export function createClosureCommands(deps: {
       return { days: entered };
     },
 
-    async leaveOut({ date, ...name }, context) {
+    /**
+     * Leaves a date out for good, on all spaces: the hours can be booked again. Leaving out the last date ends it. Leaving a date out again
+     * changes nothing.
+     *
+     * Refuses `ValidationError` for a date that it does not have, or that is over, and while its days are still being closed.
+     */
+    async leaveOut({ date, ...name }: Named & { readonly date: PlainDate }, context: CommandContext) {
       const found = await currentOf(name);
       if (isRefusal(found)) return found;
       const { stored, today } = found;
@@ -325,7 +299,8 @@ export function createClosureCommands(deps: {
       return isRefusal(ended) ? ended : { closureId, hasEnded };
     },
 
-    async finish(id, context) {
+    /** Carries out what is left of an intention, or of its end. For the scheduler. */
+    async finish(id: ClosureId, context: CommandContext): Promise<void> {
       const state = await load(id);
       if (state === undefined) return;
       if (state.hasEnded) await days.open(state, spaceDatesOf(state), context);

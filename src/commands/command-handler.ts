@@ -40,7 +40,7 @@ export type Accepted<S, E extends DomainEvent> = {
 };
 
 /** What happens between the append, or the decision that there was nothing left to do, and the answer. */
-type AfterAppend = {
+export type AfterAppend = {
   /** Writes the records that the command takes effect through. If it fails, so does the command, which can be repeated. */
   readonly record?: () => Promise<void>;
   /** Whether to wait for the read models. Default true. */

@@ -56,5 +56,3 @@ export async function openIdempotencyKeys(store: DocumentStore, clock: Clock) {
     },
   };
 }
-
-export type IdempotencyKeys = Awaited<ReturnType<typeof openIdempotencyKeys>>;

@@ -10,10 +10,8 @@ import { type BookingId, type BrandId, brandId, type PlainDate } from '../domain
 import { type BookingStatus, findBooking } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
 import { openAccountQuota } from '../quotas/account-quota.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { spaceDay } from './aggregates.ts';
-import type { CommandHandler } from './command-handler.ts';
+import type { CommandDeps } from './command-deps.ts';
 
 /** A request that counts towards the limit of its brand. */
 type PendingRequest = {
@@ -36,34 +34,26 @@ const pendingOf = declareQuery(
   [brandId(1), '2026-12-01' as PlainDate],
 );
 
-/** Lookups of bookings in the read model and the log. */
-export type BookingStatuses = {
-  /** The statuses of these bookings in the read model; missing ones are left out. */
-  inReadModel(ids: readonly BookingId[]): Promise<ReadonlyMap<BookingId, BookingStatus>>;
-  /** The status in the log; undefined if it is not there. */
-  inLog(bookingId: BookingId, stream: string): Promise<BookingStatus | undefined>;
-  /** The pending requests of a brand in the read model. */
-  pending(id: BrandId): Promise<readonly PendingRequest[]>;
-};
+export type BookingStatuses = ReturnType<typeof bookingStatuses>;
 
-export function bookingStatuses(deps: {
-  readonly readModels: ReadModels;
-  readonly handler: Pick<CommandHandler, 'load'>;
-  readonly clock: Clock;
-}): BookingStatuses {
-  const documents = deps.readModels.collection(bookings);
+/** Lookups of bookings in the read model and the log. */
+export function bookingStatuses({ handler, readModels, clock }: CommandDeps) {
+  const documents = readModels.collection(bookings);
   return {
-    async inReadModel(ids) {
+    /** The statuses of these bookings in the read model; missing ones are left out. */
+    async inReadModel(ids: readonly BookingId[]): Promise<ReadonlyMap<BookingId, BookingStatus>> {
       const stored = await documents.getMany(ids.map(String));
       return new Map(stored.map(({ document: { bookingId, status } }) => [bookingId, status]));
     },
-    async inLog(bookingId, stream) {
-      return findBooking(await deps.handler.load(stream, spaceDay), bookingId)?.status;
+    /** The status in the log; undefined if it is not there. */
+    async inLog(bookingId: BookingId, stream: string): Promise<BookingStatus | undefined> {
+      return findBooking(await handler.load(stream, spaceDay), bookingId)?.status;
     },
-    pending: (id) =>
+    /** The pending requests of a brand in the read model. */
+    pending: (id: BrandId): Promise<readonly PendingRequest[]> =>
       // No zone is more than a day behind UTC.
       Array.fromAsync(
-        documents.find(pendingOf(id, daysLater(localDate(deps.clock(), 'UTC'), -1))),
+        documents.find(pendingOf(id, daysLater(localDate(clock(), 'UTC'), -1))),
         ({ document: { bookingId, spaceId, date } }) => ({ bookingId, stream: streamOf.spaceDay(spaceId, date) }),
       ),
   };

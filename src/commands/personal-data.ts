@@ -4,28 +4,18 @@ import { forgetSubject } from '../domain/forgetting.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { type Subject, subjectInWords } from '../domain/personal-text.ts';
 import { streamOf } from '../domain/streams.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { forgotten } from './aggregates.ts';
-import type { CommandContext, CommandHandler } from './command-handler.ts';
+import type { CommandDeps } from './command-deps.ts';
+import type { CommandContext } from './command-handler.ts';
 
-export type PersonalDataCommands = {
-  /**
-   * Destroys the key of a subject, so that its texts read as erased at once, in every process, and records that in the log. Can be
-   * repeated after an interruption. Refuses `ValidationError` if nothing is left to do. The subject need not exist.
-   * @returns when it was forgotten
-   */
-  forget(subject: Subject, context: CommandContext): Promise<Timestamp | Refusal>;
-};
-
-export function createPersonalDataCommands(deps: {
-  readonly handler: CommandHandler;
-  readonly personalData: Pick<PersonalData, 'destroyKey'>;
-  readonly clock: Clock;
-}): PersonalDataCommands {
-  const { handler, personalData, clock } = deps;
+export function createPersonalDataCommands({ handler, personalData, clock }: CommandDeps) {
   return {
-    async forget(subject, context) {
+    /**
+     * Destroys the key of a subject, so that its texts read as erased at once, in every process, and records that in the log. Can be
+     * repeated after an interruption. Refuses `ValidationError` if nothing is left to do. The subject need not exist.
+     * @returns when it was forgotten
+     */
+    async forget(subject: Subject, context: CommandContext): Promise<Timestamp | Refusal> {
       const stream = streamOf.subject(subject);
       // Fails here if the log cannot be read, before anything is destroyed.
       await handler.load(stream, forgotten);

@@ -1,43 +1,27 @@
 import { bookings } from '../../projections/bookings.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { ReviewPosted } from '../domain/events.ts';
-import { type BrandId, bookingId, reviewId } from '../domain/ids.ts';
+import { bookingId, reviewId } from '../domain/ids.ts';
 import type { Opened } from '../domain/personal-text.ts';
-import { postReview } from '../domain/review.ts';
+import { type PostReview, postReview } from '../domain/review.ts';
 import { findBooking } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import { review, spaceDay } from './aggregates.ts';
-import type { CommandContext, CommandHandler } from './command-handler.ts';
-import type { Sequence } from './sequence.ts';
+import type { CommandDeps } from './command-deps.ts';
+import type { CommandContext } from './command-handler.ts';
 
-export type ReviewCommands = {
-  /** Posts the review of a completed booking. Without `brandId`, an operator posts it for the brand. */
-  post(
-    command: {
-      readonly bookingId: number;
-      readonly brandId?: BrandId;
-      readonly rating: number;
-      readonly title: string;
-      readonly content: string;
-    },
-    context: CommandContext,
-  ): Promise<Opened<ReviewPosted['data']> | Refusal>;
-};
-
-export function createReviewCommands(deps: {
-  readonly handler: CommandHandler;
-  readonly readModels: ReadModels;
-  readonly ids: Sequence;
-}): ReviewCommands {
-  const { handler, readModels, ids } = deps;
+export function createReviewCommands({ handler, readModels, ids }: CommandDeps) {
   return {
-    async post(command, context) {
+    /** Posts the review of a completed booking. Without `brandId`, an operator posts it for the brand. */
+    async post(
+      command: Omit<PostReview, 'reviewId' | 'bookingId'> & { readonly bookingId: number },
+      context: CommandContext,
+    ): Promise<Opened<ReviewPosted['data']> | Refusal> {
       const stored = await readModels.collection(bookings).get(String(command.bookingId));
       if (stored === undefined) return refuse('ResourceNotFound', `There is no booking ${command.bookingId}.`);
       const day = await handler.load(streamOf.spaceDay(stored.document.spaceId, stored.document.date), spaceDay);
       const id = bookingId(command.bookingId);
-      const posted = { ...command, bookingId: id, reviewId: reviewId(await ids.next()) };
+      const posted = { ...command, bookingId: id, reviewId: reviewId(await ids.reviews.next()) };
       const outcome = await handler.execute(streamOf.review(id), review, context, (existing) =>
         postReview(existing, posted, findBooking(day, id)),
       );

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
-import type { Credentials } from '../credentials/credentials.ts';
-import type { DocumentStore, DocumentStoreOperations, Find } from '../document-store/document-store.ts';
+import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { AccountKey } from '../domain/account.ts';
-import { isRefusal, type Refusal } from '../domain/decision.ts';
+import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
 import type { WebhookEvent, WebhookOwner } from '../domain/events.ts';
 import { type Timestamp, type WebhookId, webhookId } from '../domain/ids.ts';
 import { streamOf } from '../domain/streams.ts';
@@ -18,13 +17,11 @@ import {
   type WebhookParty,
   wrongWebhook,
 } from '../domain/webhook.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal } from '../secrets/seal.ts';
-import type { SecretKey } from '../secrets/secret-key.ts';
 import { webhook } from './aggregates.ts';
-import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
+import type { CommandDeps } from './command-deps.ts';
+import type { AfterAppend, CommandContext } from './command-handler.ts';
 import { openWebhookQuota } from './webhook-quota.ts';
 
 type RegisteredWebhook = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'> & {
@@ -34,42 +31,26 @@ type RegisteredWebhook = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 
 
 type Registration = { readonly owner: WebhookOwner; readonly url: string; readonly events: number };
 type Party = { readonly webhookId: string; readonly by?: WebhookParty };
-type Outcome = Promise<Accepted<Webhook | undefined, WebhookEvent> | Refusal>;
 
-export type WebhookCommands = {
-  register(command: Registration, context: CommandContext): Promise<RegisteredWebhook | Refusal>;
-  /** Gives the registration a new secret, shown once, here. The old one also signs for another 24 h. */
-  rotate(
-    command: Party,
-    context: CommandContext,
-  ): Promise<{ readonly signingSecret: string; readonly previousUntil: Timestamp } | Refusal>;
-  disable(command: Party & { readonly reason: string }, context: CommandContext): Outcome;
-  enable(command: Party, context: CommandContext): Outcome;
-  remove(command: Party, context: CommandContext): Outcome;
-  /** The registration as it is in the log, a removed one included. */
-  load(webhookId: string): Promise<Webhook | undefined>;
-};
+export type WebhookCommands = Awaited<ReturnType<typeof createWebhookCommands>>;
 
 const ofAccount = declareQuery(webhooks, (account: AccountKey): Find<WebhookDocument> => ({ where: { account } }), [
   'Brand:1',
 ]);
 
-export async function createWebhookCommands(deps: {
-  readonly handler: CommandHandler;
-  readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
-  readonly readModels: ReadModels;
-  readonly credentials: Pick<Credentials, 'end'>;
-  readonly clock: Clock;
-  readonly settings: { readonly secretKey: SecretKey; readonly webhooksPerAccount: number };
-  readonly makeSigningSecret: () => string;
-  /** The problem of a URL to deliver to, if it has one (`src/outbound/public-address.ts`). */
-  readonly urlProblem: (url: string) => string | undefined;
-}): Promise<WebhookCommands> {
+export async function createWebhookCommands(deps: CommandDeps) {
   const { handler, documents, readModels, credentials, clock } = deps;
   const { secretKey, webhooksPerAccount } = deps.settings;
   const sealFor = (id: WebhookId, secret: string) => seal(secretKey, purposes.webhookSecret(id), secret);
 
-  const load = (id: string) => handler.load(streamOf.webhook(id), webhook);
+  const load = (id: string): Promise<Webhook | undefined> => handler.load(streamOf.webhook(id), webhook);
+
+  const execute = <E extends WebhookEvent>(
+    id: string,
+    context: CommandContext,
+    decide: (state: Webhook | undefined, id: WebhookId) => Decision<E>,
+    options?: AfterAppend,
+  ) => handler.execute(streamOf.webhook(id), webhook, context, (state) => decide(state, webhookId(id)), options);
 
   const quota = await openWebhookQuota({
     documents,
@@ -94,9 +75,7 @@ export async function createWebhookCommands(deps: {
     const registered = { owner, url, events, webhookId: id, sealedSecret: sealFor(id, signingSecret) };
     const refused = await quota.take(owner, id);
     if (refused !== undefined) return refused;
-    const outcome = await handler.execute(streamOf.webhook(id), webhook, context, (state) =>
-      registerWebhook(state, registered, { urlProblem }),
-    );
+    const outcome = await execute(id, context, (state) => registerWebhook(state, registered, { urlProblem }));
     if (isRefusal(outcome)) {
       await quota.release(owner, id);
       return outcome;
@@ -108,12 +87,15 @@ export async function createWebhookCommands(deps: {
   return {
     register,
 
-    async rotate({ webhookId: text, ...by }, context) {
-      const id = webhookId(text);
+    /** Gives the registration a new secret, shown once, here. The old one also signs for another 24 h. */
+    async rotate(
+      { webhookId: id, ...by }: Party,
+      context: CommandContext,
+    ): Promise<{ readonly signingSecret: string; readonly previousUntil: Timestamp } | Refusal> {
       const signingSecret = deps.makeSigningSecret();
-      const command = { ...by, webhookId: id, sealedSecret: sealFor(id, signingSecret) };
-      const outcome = await handler.execute(streamOf.webhook(id), webhook, context, (state) =>
-        rotateWebhookSecret(state, command, { now: clock() }),
+      const sealedSecret = sealFor(webhookId(id), signingSecret);
+      const outcome = await execute(id, context, (state, webhookId) =>
+        rotateWebhookSecret(state, { ...by, webhookId, sealedSecret }, { now: clock() }),
       );
       if (isRefusal(outcome)) return outcome;
       const [event] = outcome.events;
@@ -121,29 +103,25 @@ export async function createWebhookCommands(deps: {
       return { signingSecret, previousUntil: event.data.previousUntil };
     },
 
-    disable: (command, context) =>
-      handler.execute(streamOf.webhook(command.webhookId), webhook, context, (state) =>
-        disableWebhook(state, { ...command, webhookId: webhookId(command.webhookId) }),
-      ),
+    disable: (command: Party & { readonly reason: string }, context: CommandContext) =>
+      execute(command.webhookId, context, (state, webhookId) => disableWebhook(state, { ...command, webhookId })),
 
-    enable: (command, context) =>
-      handler.execute(streamOf.webhook(command.webhookId), webhook, context, (state) =>
-        enableWebhook(state, { ...command, webhookId: webhookId(command.webhookId) }),
-      ),
+    enable: (command: Party, context: CommandContext) =>
+      execute(command.webhookId, context, (state, webhookId) => enableWebhook(state, { ...command, webhookId })),
 
-    async remove(command, context) {
+    async remove(command: Party, context: CommandContext) {
       const id = webhookId(command.webhookId);
-      const outcome = await handler.execute(
-        streamOf.webhook(id),
-        webhook,
+      const outcome = await execute(
+        id,
         context,
-        (state) => removeWebhook(state, { ...command, webhookId: id }),
+        (state, webhookId) => removeWebhook(state, { ...command, webhookId }),
         { record: () => credentials.end(id, 'WebhookRemoved') },
       );
       if (!isRefusal(outcome) && outcome.state !== undefined) await quota.release(outcome.state.owner, id);
       return outcome;
     },
 
+    /** The registration as it is in the log, a removed one included. */
     load,
   };
 }

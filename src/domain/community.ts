@@ -21,6 +21,12 @@ export function addCommunity(existing: Community | undefined, command: Community
   return wrong ?? [{ type: 'CommunityAdded', data: { ...command, timeZone: canonicalZone(command.timeZone) } }];
 }
 
+export type ChangeCommunity = {
+  readonly communityId: CommunityId;
+  readonly facts: Partial<CommunityFacts>;
+  readonly seen?: CommunityFacts;
+};
+
 /**
  * Changes the name or the zone. No event if nothing differs. Open bookings keep the zone from being changed: their times were promised.
  * Closed times and own events keep their dates and hours, by the new clock.
@@ -30,11 +36,7 @@ export function addCommunity(existing: Community | undefined, command: Community
  */
 export function changeCommunity(
   community: Community | undefined,
-  command: {
-    readonly communityId: CommunityId;
-    readonly facts: Partial<CommunityFacts>;
-    readonly seen?: CommunityFacts;
-  },
+  command: ChangeCommunity,
   open: OpenBookings | undefined,
 ): Decision<CommunityChanged> {
   const { communityId, facts, seen } = command;

@@ -87,6 +87,13 @@ export function addSpace(existing: Space | undefined, command: SpaceAdded['data'
 /** The terms that a page showed, and the special hours if it shows those. */
 export type SeenTerms = SpaceTerms & Pick<Space, 'special'>;
 
+export type ChangeSpace = {
+  readonly spaceId: SpaceId;
+  readonly terms: Partial<SpaceTerms>;
+  readonly special?: SpecialChanges;
+  readonly seen?: SeenTerms;
+};
+
 /**
  * Changes the given terms and the hours of the given dates, in one event; existing bookings keep theirs. No event if nothing differs. Only what changes
  * is checked, so that a space whose terms were allowed by older rules can still be changed and corrected.
@@ -96,12 +103,7 @@ export type SeenTerms = SpaceTerms & Pick<Space, 'special'>;
  */
 export function changeSpace(
   space: Space | undefined,
-  command: {
-    readonly spaceId: SpaceId;
-    readonly terms: Partial<SpaceTerms>;
-    readonly special?: SpecialChanges;
-    readonly seen?: SeenTerms;
-  },
+  command: ChangeSpace,
   context: { readonly now: number },
 ): Decision<SpaceChanged> {
   if (space === undefined) return unknownSpace(command.spaceId);

@@ -41,7 +41,7 @@ async function openProcess() {
   const commands = await createApiKeyCommands({
     documents,
     readModels: NO_READ_MODELS,
-    perAccount: 1_000,
+    settings: { apiKeysPerAccount: 1_000 },
     handler: {
       ...handler,
       execute: (stream, kind, by, decide, options) =>
