@@ -40,7 +40,7 @@ import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
 import { type Core, openCore } from './core.ts';
 import { createLogFollower } from './credentials/follow-log.ts';
-import { type Demo, demoSignIns } from './demo/demo-file.ts';
+import { demoSignIns } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
 import { defined } from './domain/defined.ts';
 import { isEmbedded } from './engines.ts';
@@ -235,30 +235,13 @@ const noCompiler = () => () => {
   throw new Error('A route outside the API has a schema');
 };
 
-export type Service = {
-  readonly core: Core;
-  /** Absent without the role `api`. */
-  readonly app: FastifyInstance | undefined;
-  /** The demo data, if enabled. */
-  readonly demo: Demo | undefined;
-  /** Resolves with a sentence if the store was moved elsewhere while this process was suspended. The process must then end at once. */
-  readonly fenced: Promise<string>;
-  /**
-   * Takes no new jobs and waits for those in flight. For `drainMs`, it still accepts requests while `/readyz` already fails, so
-   * that load balancers stop sending them.
-   */
-  stop(drainMs?: number): Promise<void>;
-};
+export type Service = Awaited<ReturnType<typeof startService>>;
 
 /**
  * Starts the configured roles. Resolves once requests are being answered.
  * @param options.withWriter starts the thread that makes the durable commits; otherwise this thread makes them
  */
-export async function startService(
-  config: Config,
-  logger: Logger,
-  options: { readonly withWriter?: boolean } = {},
-): Promise<Service> {
+export async function startService(config: Config, logger: Logger, options: { readonly withWriter?: boolean } = {}) {
   const monitoring = await openMonitoring(config, logger);
   const core = await openCore(config, logger, { ...options, ...defined({ metrics: monitoring?.metrics }) });
   const { projector, webhooks, mail, mailContent } = core;
@@ -298,10 +281,17 @@ export async function startService(
 
   return {
     core,
+    /** Absent without the role `api`. */
     app,
+    /** The demo data, if enabled. */
     demo,
+    /** Resolves with a sentence if the store was moved elsewhere while this process was suspended. The process must then end at once. */
     fenced: fenced.promise,
-    async stop(drainMs = 0) {
+    /**
+     * Takes no new jobs and waits for those in flight. For `drainMs`, it still accepts requests while `/readyz` already fails, so
+     * that load balancers stop sending them.
+     */
+    async stop(drainMs = 0): Promise<void> {
       isStopping = true;
       await Promise.all([closeApp(app, drainMs), webhooks.stop(), mail.stop(), scheduler.stop()]);
       // The projector stops last, so that the changes of open requests and other roles become visible.

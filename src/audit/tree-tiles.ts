@@ -14,22 +14,14 @@ export type Tile = { readonly level: number; readonly index: number; readonly ha
 
 export type ReadTile = (level: number, index: number) => Promise<readonly Hash[]>;
 
-/** A growing tree. It holds only the unfinished tiles, one per level. */
-export type GrowingTree = {
-  /** How many leaves it has. */
-  size(): number;
-  /** @returns the tiles that are full now */
-  add(leaf: Hash): readonly Tile[];
-  /** The tiles that are not full, without the empty ones. */
-  unfinished(): readonly Tile[];
-  root(): Promise<Hash>;
-};
+export type GrowingTree = Awaited<ReturnType<typeof continueTree>>;
 
 /**
- * Continues a tree of `size` leaves from its unfinished tiles, which may hold more than belongs to that size.
+ * Continues a tree of `size` leaves from its unfinished tiles, which may hold more than belongs to that size. It holds only the unfinished
+ * tiles, one per level.
  * @throws if one of them holds less
  */
-export async function continueTree(size: number, read: ReadTile): Promise<GrowingTree> {
+export async function continueTree(size: number, read: ReadTile) {
   /** The hashes of the unfinished tile of each level. */
   const levels: Hash[][] = [];
   for (let [level, count] = [0, size]; count > 0; level += 1, count = Math.floor(count / TILE_WIDTH)) {
@@ -44,8 +36,10 @@ export async function continueTree(size: number, read: ReadTile): Promise<Growin
   /** These tiles are enough to compute the root. */
   const unfinishedTile: ReadTile = async (level) => levels[level] ?? [];
   return {
-    size: () => leaves,
-    add(leaf) {
+    /** How many leaves it has. */
+    size: (): number => leaves,
+    /** @returns the tiles that are full now */
+    add(leaf: Hash): readonly Tile[] {
       const full: Tile[] = [];
       let hash = leaf;
       leaves += 1;
@@ -59,11 +53,12 @@ export async function continueTree(size: number, read: ReadTile): Promise<Growin
         levels[level] = [];
       }
     },
-    unfinished: () =>
+    /** The tiles that are not full, without the empty ones. */
+    unfinished: (): readonly Tile[] =>
       levels.flatMap((hashes, level) =>
         hashes.length === 0 ? [] : [{ level, index: indexOf(level), hashes: [...hashes] }],
       ),
-    root: () => rootHash(leaves, nodesOf(unfinishedTile)),
+    root: (): Promise<Hash> => rootHash(leaves, nodesOf(unfinishedTile)),
   };
 }
 

@@ -2,9 +2,9 @@ import { createRequire } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
-import { type Resources, resourcesOf } from '../auth/resources.ts';
-import { createSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
+import { createAccessTokens } from '../auth/access-tokens.ts';
+import { resourcesOf } from '../auth/resources.ts';
+import { createSigningKeys } from '../auth/signing-keys.ts';
 import type { MembershipLog } from '../auth/unlogged-changes.ts';
 import type { Users } from '../auth/users.ts';
 import type { DocumentStore, DocumentStoreOperations } from '../document-store/document-store.ts';
@@ -16,8 +16,8 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { openAttemptCounts } from './attempt-counts.ts';
 import type { ClientDocumentDeps } from './client-documents.ts';
-import { type Clients, createClients } from './clients.ts';
-import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
+import { createClients } from './clients.ts';
+import { createConnectedApps } from './connected-apps.ts';
 import { openDocumentCopies } from './document-copies.ts';
 import { withOAuthErrors } from './oauth-errors.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
@@ -25,29 +25,9 @@ import type { OfferedSignIns } from './pages.ts';
 import { createRequestRewriting } from './request-rewriting.ts';
 import type { Revocation } from './revocation.ts';
 import type { CurrentProvider, Limits } from './routes.ts';
-import { createSignInAttempts, type SignInAttempts } from './sign-in-attempts.ts';
+import { createSignInAttempts } from './sign-in-attempts.ts';
 
-export type AuthorizationServer = {
-  /** All paths of the authorization server (docs/guides/oauth.md), including its pages. */
-  readonly routes: FastifyPluginAsync;
-  /** Signs out the browser that sent the request, without confirmation. Connected apps stay connected. */
-  endSession(request: FastifyRequest, reply: FastifyReply): Promise<void>;
-  /** Calls `end` with the `Cookie` header of a browser whose user signs out here, so that the console ends its session too. */
-  onSignOut(end: (cookie: string) => Promise<void>): void;
-  readonly resources: Resources;
-  readonly accessTokens: AccessTokens;
-  readonly clients: Clients;
-  readonly connectedApps: ConnectedApps;
-  readonly signingKeys: SigningKeys;
-  /** Attempts to prove a password, in the console, too. */
-  readonly signInAttempts: SignInAttempts;
-  /** Requests for a link to a new password. The limits are those of a sign-in. */
-  readonly resetAttempts: SignInAttempts;
-  /** Ends the user's sessions here, so that every browser asks for the password again. */
-  endSessionsOf(userId: string): Promise<void>;
-  /** Offers sign-ins on the sign-in page of the console, to browsers on this machine if no other can reach the service. */
-  offerSignIns(signIns: OfferedSignIns): void;
-};
+export type AuthorizationServer = Awaited<ReturnType<typeof createAuthorizationServer>>;
 
 const LIMITS: Limits = {
   perEmail: 10,
@@ -77,7 +57,7 @@ export async function createAuthorizationServer(deps: {
   isLocal?: boolean;
   /** The addresses from which client metadata documents may be fetched. Default: public ones only. */
   clientDocuments?: GuardOptions;
-}): Promise<AuthorizationServer> {
+}) {
   const { publicUrl: issuer, secretKey, documents, revocation, users, clock } = deps;
   const limits = { ...LIMITS, ...deps.limits };
   const resources = resourcesOf(issuer);
@@ -162,24 +142,31 @@ export async function createAuthorizationServer(deps: {
   };
 
   return {
+    /** All paths of the authorization server (docs/guides/oauth.md), including its pages. */
     routes,
-    async endSession({ headers }, { raw }) {
+    /** Signs out the browser that sent the request, without confirmation. Connected apps stay connected. */
+    async endSession({ headers }: FastifyRequest, { raw }: FastifyReply): Promise<void> {
       const { endSession } = await loadedProvider();
       const { provider } = await current();
       // Rewritten, so that cookie attributes follow the issuer's protocol and not a proxy's headers.
       const body = Buffer.alloc(0);
       await endSession(provider, await rewrite({ method: 'GET', url: '/', headers, body }), raw);
     },
-    onSignOut: (end) => void endWithSession.push(end),
+    /** Calls `end` with the `Cookie` header of a browser whose user signs out here, so that the console ends its session too. */
+    onSignOut: (end: (cookie: string) => Promise<void>): void => void endWithSession.push(end),
     resources,
     accessTokens,
     clients,
     connectedApps: createConnectedApps({ oidcAdapter, clients, resources, revocation }),
     signingKeys,
+    /** Attempts to prove a password, in the console, too. */
     signInAttempts: attempts,
+    /** Requests for a link to a new password. The limits are those of a sign-in. */
     resetAttempts: createSignInAttempts({ counts, limits, what: 'password reset' }),
+    /** Ends the user's sessions here, so that every browser asks for the password again. */
     endSessionsOf: revocation.endSessionsOf,
-    offerSignIns(signIns) {
+    /** Offers sign-ins on the sign-in page of the console, to browsers on this machine if no other can reach the service. */
+    offerSignIns(signIns: OfferedSignIns): void {
       offered = signIns;
     },
   };

@@ -23,8 +23,6 @@ type ConnectedApp = {
 
 type Owner = { readonly account: Account } | { readonly userId: string };
 
-export type ConnectedApps = ReturnType<typeof createConnectedApps>;
-
 export function createConnectedApps(deps: {
   oidcAdapter: OidcAdapter;
   clients: Clients;

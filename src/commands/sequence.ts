@@ -7,10 +7,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { type CommandContext, type CommandHandler, createCommandHandler } from './command-handler.ts';
 import type { Aggregate } from './stream-states.ts';
 
-export type Sequence = {
-  /** The next id: unique across processes, increasing within one. */
-  next(): Promise<number>;
-};
+export type Sequence = ReturnType<typeof createSequence>;
 
 /** The sequences of integer ids. */
 const SEQUENCES = ['bookings', 'communities', 'spaces', 'brands', 'reviews'] as const;
@@ -41,7 +38,7 @@ async function reserveIds(
  * Hands out integer ids from blocks reserved in the log (hi/lo; docs/decisions/event-log.md). A block lost with its process leaves
  * a gap.
  */
-export function createSequence(handler: CommandHandler, sequence: SequenceName, blockSize: number): Sequence {
+export function createSequence(handler: CommandHandler, sequence: SequenceName, blockSize: number) {
   let block = { next: 1, last: 0 };
   let reserving: Promise<void> | undefined;
 
@@ -51,7 +48,8 @@ export function createSequence(handler: CommandHandler, sequence: SequenceName, 
   }
 
   return {
-    async next() {
+    /** The next id: unique across processes, increasing within one. */
+    async next(): Promise<number> {
       while (block.next > block.last) {
         reserving ??= reserve().finally(() => {
           reserving = undefined;

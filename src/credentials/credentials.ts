@@ -17,41 +17,31 @@ const CACHED_CHECKS = 10_000;
 /** A look-up of an ended credential, and when it began (monotonic). */
 type Check = { readonly at: number; readonly isEnded: Promise<boolean> };
 
+export type Credentials = Awaited<ReturnType<typeof openCredentials>>;
+
 /**
  * Which API keys, webhook registrations and calendar feeds are valid, from records that are written before the command that issues or ends one is
  * answered. So neither the read models nor an outage of the log matter (docs/decisions/credentials.md).
  */
-export type Credentials = {
-  /** The key with this hash, revoked or not. */
-  issuedKey(hash: string): Promise<IssuedKey | undefined>;
-  /** The calendar feed with this hash, ended or not. */
-  issuedFeed(hash: string): Promise<IssuedFeed | undefined>;
-  /** Whether an API key or a feed was revoked, or a registration removed, as of at most 1 s ago. */
-  isEnded(id: string): Promise<boolean>;
-  /** Records a key. Call it before the key is issued, so that every valid key has a record. */
-  add(hash: string, key: IssuedKey): Promise<void>;
-  /** Records a feed. Call it before the command that adds it is answered. */
-  addFeed(hash: string, feed: IssuedFeed): Promise<void>;
-  /** Records the end of a credential. Call it after the event is stored and before the command is answered. */
-  end(id: string, by: EndingType): Promise<void>;
-};
-
-export async function openCredentials(documents: Pick<DocumentStore, 'open'>): Promise<Credentials> {
+export async function openCredentials(documents: Pick<DocumentStore, 'open'>) {
   const keys = await documents.open(ISSUED_KEYS);
   const feeds = await documents.open(ISSUED_FEEDS);
   const ended = await documents.open(ENDED);
   const checks = createLruCache<string, Check>(CACHED_CHECKS);
 
   return {
-    async issuedKey(hash) {
+    /** The key with this hash, revoked or not. */
+    async issuedKey(hash: string): Promise<IssuedKey | undefined> {
       return (await keys.get(hash))?.document;
     },
 
-    async issuedFeed(hash) {
+    /** The calendar feed with this hash, ended or not. */
+    async issuedFeed(hash: string): Promise<IssuedFeed | undefined> {
       return (await feeds.get(hash))?.document;
     },
 
-    isEnded(id) {
+    /** Whether an API key or a feed was revoked, or a registration removed, as of at most 1 s ago. */
+    isEnded(id: string): Promise<boolean> {
       const at = performance.now();
       const last = checks.get(id);
       if (last !== undefined && at - last.at < FRESH_MS) return last.isEnded;
@@ -61,15 +51,18 @@ export async function openCredentials(documents: Pick<DocumentStore, 'open'>): P
       return check.isEnded;
     },
 
-    async add(hash, key) {
+    /** Records a key. Call it before the key is issued, so that every valid key has a record. */
+    async add(hash: string, key: IssuedKey): Promise<void> {
       await keys.insert(hash, key);
     },
 
-    async addFeed(hash, feed) {
+    /** Records a feed. Call it before the command that adds it is answered. */
+    async addFeed(hash: string, feed: IssuedFeed): Promise<void> {
       await feeds.insert(hash, issuedFeed(feed));
     },
 
-    async end(id, by) {
+    /** Records the end of a credential. Call it after the event is stored and before the command is answered. */
+    async end(id: string, by: EndingType): Promise<void> {
       await ended.insert(id, { by });
       checks.delete(id);
     },

@@ -3,20 +3,12 @@ import { Unavailable } from '../runtime/unavailable.ts';
 /** Work that waits for its turn. */
 type Waiting = { readonly begin: (isLate: boolean) => void; readonly until: number };
 
-/** Runs work, some at once, and takes turns between those who ask for it. */
-export type FairQueue = {
-  /**
-   * Waits for a turn of `key`, then does the work.
-   * @throws {Unavailable} if the turn does not come in time; then the work never begins
-   */
-  run<T>(key: string, work: () => Promise<T>): Promise<T>;
-};
-
 /**
+ * Runs work, some at once, and takes turns between those who ask for it.
  * @param options.atOnce how much runs at once
  * @param options.withinMs how long work may wait
  */
-export function createFairQueue(options: { readonly atOnce: number; readonly withinMs: number }): FairQueue {
+export function createFairQueue(options: { readonly atOnce: number; readonly withinMs: number }) {
   const { atOnce, withinMs } = options;
   /** By key. The first key has the next turn. */
   const queues = new Map<string, Waiting[]>();
@@ -37,7 +29,11 @@ export function createFairQueue(options: { readonly atOnce: number; readonly wit
   }
 
   return {
-    async run(key, work) {
+    /**
+     * Waits for a turn of `key`, then does the work.
+     * @throws {Unavailable} if the turn does not come in time; then the work never begins
+     */
+    async run<T>(key: string, work: () => Promise<T>): Promise<T> {
       const { promise, resolve } = Promise.withResolvers<boolean>();
       queues.getOrInsertComputed(key, () => []).push({ begin: resolve, until: performance.now() + withinMs });
       beginNext();

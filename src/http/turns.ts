@@ -4,24 +4,17 @@ import type { Writable } from 'node:stream';
 type EndTurn = () => void;
 
 /** Limits the concurrent responses per key. */
-export type Turns = {
-  /**
-   * Waits for a turn, first come, first served. A turn ends when its response is written or its connection closes, or with the returned
-   * function.
-   * @returns undefined if the response ended before its turn came
-   */
-  take(key: string, answer: Writable): Promise<EndTurn | undefined>;
-  /** Whether responses wait for a turn. */
-  areWaiting(key: string): boolean;
-};
-
-/** @param limit the number of concurrent responses per key */
-export function createTurns(limit: number): Turns {
+export function createTurns(limit: number) {
   /** The responses of each key, in order; the first ones have their turn. */
   const queues = new Map<string, Set<{ readonly begin: () => void }>>();
 
   return {
-    take(key, answer) {
+    /**
+     * Waits for a turn, first come, first served. A turn ends when its response is written or its connection closes, or with the returned
+     * function.
+     * @returns undefined if the response ended before its turn came
+     */
+    take(key: string, answer: Writable): Promise<EndTurn | undefined> {
       if (answer.closed) return Promise.resolve(undefined);
       const { promise, resolve } = Promise.withResolvers<EndTurn | undefined>();
       const entry = { begin: () => resolve(end) };
@@ -41,6 +34,7 @@ export function createTurns(limit: number): Turns {
       if (queue.size <= limit) entry.begin();
       return promise;
     },
-    areWaiting: (key) => (queues.get(key)?.size ?? 0) > limit,
+    /** Whether responses wait for a turn. */
+    areWaiting: (key: string): boolean => (queues.get(key)?.size ?? 0) > limit,
   };
 }

@@ -7,43 +7,8 @@ import { startTimer } from '../event-loop/timer.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
 
-/**
- * The heartbeat of a process: a document whose version grows with every beat. A process judges another by how long its document has
- * not changed, on its own monotonic clock (docs/decisions/processes.md#leases). The time in it only shows whether the clocks of machines agree.
- * @template S the status that each process publishes with every beat
- */
-export type Heartbeats<S extends object> = {
-  /** The id of this process in the heartbeats. */
-  readonly session: string;
-  /** Milliseconds since this process's last stored beat began. No other process can have seen it unchanged for longer. */
-  sinceLastBeat(): number;
-  /** How long a process may be silent before others consider it dead, in milliseconds. */
-  readonly silenceMs: number;
-  /** Changes the status that this process publishes from its next beat on. */
-  announce(change: Partial<S>): void;
-  /** Beats immediately. Rejects if the store fails. */
-  beat(): Promise<void>;
-  /**
-   * Whether a process has been silent for so long, as seen by this one, or has ended, or never existed. True only by a read that began
-   * after this call.
-   */
-  isSilent(session: string, forMs: number): Promise<boolean>;
-  /** The live processes, including this one, with the last status of each. */
-  living(): Promise<readonly Living<S>[]>;
-  /** The same, once each has been seen to beat or has been silent for too long: a process that just started cannot tell them apart. */
-  confirmed(): Promise<readonly Living<S>[]>;
-  /** The same as of the last beat, without a read. */
-  lastSeen(): readonly Living<S>[];
-  /**
-   * How far the clock of this machine is ahead of that of each other live process, in milliseconds. Undefined for one that has not
-   * beaten since this process started: it may have ended before.
-   */
-  clockLeads(): readonly (number | undefined)[];
-  /** Calls `listener` after every stored beat with the longest silence that other processes may have seen. */
-  onBeat(listener: (silentMs: number) => void): void;
-  /** Stops and marks this process as ended. */
-  stop(): Promise<void>;
-};
+/** @template S the status that each process publishes with every beat */
+export type Heartbeats<S extends object> = Awaited<ReturnType<typeof startHeartbeats<S>>>;
 
 type Living<S> = { readonly session: string; readonly status: S };
 
@@ -62,7 +27,11 @@ const READ_AGAIN_MS = 200;
 /** How long the document of a silent process is kept. */
 const KEEP_SILENT_MS = 10 * 60_000;
 
-/** Starts beating. Resolves after the first beat, once the other processes are known. */
+/**
+ * Starts the heartbeat of this process: a document whose version grows with every beat. A process judges another by how long its document has
+ * not changed, on its own monotonic clock (docs/decisions/processes.md#leases). The time in it only shows whether the clocks of machines agree.
+ * Resolves after the first beat, once the other processes are known.
+ */
 export async function startHeartbeats<S extends object>(deps: {
   readonly documents: DocumentStore;
   /** The first status of this process. */
@@ -70,7 +39,7 @@ export async function startHeartbeats<S extends object>(deps: {
   /** How long a process may be silent before others consider it dead, in milliseconds. Default 4 s. */
   readonly silenceMs?: number;
   readonly wall?: Clock;
-}): Promise<Heartbeats<S>> {
+}) {
   const { silenceMs = SILENCE_MS, wall = systemClock() } = deps;
   const periodMs = silenceMs / BEATS_PER_SILENCE;
   const session = randomUUID();
@@ -119,20 +88,31 @@ export async function startHeartbeats<S extends object>(deps: {
       .map((each) => ({ session: each.key, status: each.key === session ? status : each.status }));
 
   return {
+    /** The id of this process in the heartbeats. */
     session,
+    /** How long a process may be silent before others consider it dead, in milliseconds. */
     silenceMs,
-    sinceLastBeat: () => sinceLastBeat(),
-    announce(change) {
+    /** Milliseconds since this process's last stored beat began. No other process can have seen it unchanged for longer. */
+    sinceLastBeat: (): number => sinceLastBeat(),
+    /** Changes the status that this process publishes from its next beat on. */
+    announce(change: Partial<S>): void {
       status = { ...status, ...change };
     },
+    /** Beats immediately. Rejects if the store fails. */
     beat,
-    isSilent: async (other, forMs) =>
+    /**
+     * Whether a process has been silent for so long, as seen by this one, or has ended, or never existed. True only by a read that began
+     * after this call.
+     */
+    isSilent: async (other: string, forMs: number): Promise<boolean> =>
       other === session ? sinceLastBeat() >= forMs : await watch.isSilent(other, forMs),
-    async living() {
+    /** The live processes, including this one, with the last status of each. */
+    async living(): Promise<readonly Living<S>[]> {
       await watch.read();
       return lastSeen();
     },
-    async confirmed() {
+    /** The same, once each has been seen to beat or has been silent for too long: a process that just started cannot tell them apart. */
+    async confirmed(): Promise<readonly Living<S>[]> {
       await watch.read();
       while (others().some(({ isFresh }) => !isFresh)) {
         await delay(READ_AGAIN_MS);
@@ -140,11 +120,18 @@ export async function startHeartbeats<S extends object>(deps: {
       }
       return lastSeen();
     },
+    /** The same as of the last beat, without a read. */
     lastSeen,
-    clockLeads: () =>
+    /**
+     * How far the clock of this machine is ahead of that of each other live process, in milliseconds. Undefined for one that has not
+     * beaten since this process started: it may have ended before.
+     */
+    clockLeads: (): readonly (number | undefined)[] =>
       others().map(({ at, since, isFresh }) => (isFresh ? wall() - (at + performance.now() - since) : undefined)),
-    onBeat: (listener) => void listeners.push(listener),
-    async stop() {
+    /** Calls `listener` after every stored beat with the longest silence that other processes may have seen. */
+    onBeat: (listener: (silentMs: number) => void): void => void listeners.push(listener),
+    /** Stops and marks this process as ended. */
+    async stop(): Promise<void> {
       stopping.abort();
       await running;
       await beating;

@@ -25,17 +25,7 @@ export type Lease = {
   release(): Promise<void>;
 };
 
-export type Leases = {
-  /** Acquires a lease without waiting. @returns undefined while another process holds it */
-  tryAcquire(name: string): Promise<Lease | undefined>;
-  /** Whether any process holds the lease. */
-  isHeld(name: string): Promise<boolean>;
-  /**
-   * Acquires a lease as soon as it is free; checks every `pollMs`.
-   * @throws the signal's reason if it is aborted first
-   */
-  acquire(name: string, options: { readonly pollMs: number; readonly signal?: AbortSignal }): Promise<Lease>;
-};
+export type Leases = Awaited<ReturnType<typeof openLeases>>;
 
 /** How long the document of an unused lease is kept: longer than any stale holder can run. */
 const RETENTION_MS = 60 * 24 * 3_600_000;
@@ -52,7 +42,7 @@ export async function openLeases(deps: {
   readonly durationMs: number;
   /** Only determines when the documents of unused leases may be removed. */
   readonly clock: Clock;
-}): Promise<Leases> {
+}) {
   const { documents, heartbeats, durationMs, clock } = deps;
   const { session } = heartbeats;
   // Stored with the read models: a power failure that loses the last writes also ends every process that held a lease.
@@ -98,6 +88,7 @@ export async function openLeases(deps: {
   const isSilent = async ({ session: holder, durationMs: mayBeSilentMs = durationMs }: Partial<LeaseDocument>) =>
     holder !== undefined && (await heartbeats.isSilent(holder, mayBeSilentMs));
 
+  /** Acquires a lease without waiting. @returns undefined while another process holds it */
   async function tryAcquire(name: string): Promise<Lease | undefined> {
     const stored = await leases.get(name);
     const { document = {}, version: before = 0 } = stored ?? {};
@@ -126,11 +117,19 @@ export async function openLeases(deps: {
 
   return {
     tryAcquire,
-    async isHeld(name) {
+    /** Whether any process holds the lease. */
+    async isHeld(name: string): Promise<boolean> {
       const { document } = (await leases.get(name)) ?? {};
       return document?.session !== undefined && !(await isSilent(document));
     },
-    async acquire(name, { pollMs, signal }) {
+    /**
+     * Acquires a lease as soon as it is free; checks every `pollMs`.
+     * @throws the signal's reason if it is aborted first
+     */
+    async acquire(
+      name: string,
+      { pollMs, signal }: { readonly pollMs: number; readonly signal?: AbortSignal },
+    ): Promise<Lease> {
       for (;;) {
         signal?.throwIfAborted();
         const lease = await tryAcquire(name);

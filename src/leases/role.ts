@@ -12,14 +12,7 @@ export type RunningRole = {
   isStuck?(): boolean;
 };
 
-export type Role = {
-  /** Runs the role once no other process does. */
-  start(): void;
-  /** Whether this process runs it. */
-  isActive(): boolean;
-  /** Stops what runs, then lets another process take over. */
-  stop(): Promise<void>;
-};
+export type Role = ReturnType<typeof createRole>;
 
 /** The collection of the leases of roles. */
 export const ROLE_LEASES = 'roles';
@@ -46,7 +39,7 @@ export function createRole(deps: {
   readonly run: (isHeld: () => boolean) => Promise<RunningRole>;
   /** Whether this process may run it now, or has to leave it to others. Default: always. */
   readonly mayRun?: () => boolean;
-}): Role {
+}) {
   const { name, collection = ROLE_LEASES, documents, heartbeats, clock, logger, run, mayRun = () => true } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -97,11 +90,14 @@ export function createRole(deps: {
   }
 
   return {
-    start() {
+    /** Runs the role once no other process does. */
+    start(): void {
       running ??= runInTurn();
     },
-    isActive: () => isActive(),
-    async stop() {
+    /** Whether this process runs it. */
+    isActive: (): boolean => isActive(),
+    /** Stops what runs, then lets another process take over. */
+    async stop(): Promise<void> {
       stopping.abort();
       await running;
     },

@@ -7,11 +7,6 @@ import type { Prometheus, Reading } from './prometheus.ts';
 /** What the server shows of the service, once there is one. */
 type Observed = { readonly check: CheckReadiness; readonly readings: readonly Reading[] };
 
-export type MonitoringServer = {
-  observe(service: Observed): void;
-  close(): Promise<void>;
-};
-
 /**
  * Answers `/metrics`, `/healthz` and `/readyz` at an address of its own, in a process with any roles. It listens before the stores are
  * open, because they may be away.
@@ -21,7 +16,7 @@ export async function startMonitoringServer(deps: {
   readonly release: string;
   readonly prometheus: Prometheus;
   readonly logger: FastifyBaseLogger;
-}): Promise<MonitoringServer> {
+}) {
   const { address, release, prometheus, logger } = deps;
   let observed: Observed = { check: async () => ({ status: 'starting' }), readings: [] };
   const app = Fastify({
@@ -37,9 +32,9 @@ export async function startMonitoringServer(deps: {
   });
   await onAddress(address, () => app.listen(address), { host: 'METRICS_HOST', port: 'METRICS_PORT' });
   return {
-    observe(service) {
+    observe(service: Observed): void {
       observed = service;
     },
-    close: () => app.close(),
+    close: (): Promise<void> => app.close(),
   };
 }

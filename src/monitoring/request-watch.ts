@@ -27,12 +27,6 @@ const SIGN_INS: ReadonlyMap<number, string> = new Map([
   [429, 'too_many_attempts'],
 ]);
 
-export type RequestWatch = {
-  begin(request: FastifyRequest, reply: FastifyReply): void;
-  /** Of a request that the HTTP server refused: it has no path. */
-  refused(request: RefusedEarly): void;
-};
-
 /**
  * Counts every request, and logs it once it has ended: changes, and reads that were slow or failed. Paths are logged as patterns, because
  * some hold secrets. What a stranger can cause is logged at level `debug`, so that it cannot fill the disk.
@@ -46,7 +40,7 @@ export function createRequestWatch(deps: {
   readonly signInForm: string;
   /** The patterns of the POST routes that change nothing. */
   readonly postedReads: ReadonlySet<string>;
-}): RequestWatch {
+}) {
   const { logger, metrics, logReads, signInForm, postedReads } = deps;
   const logsAllReads = logReads || logger.isLevelEnabled('debug');
 
@@ -90,11 +84,12 @@ export function createRequestWatch(deps: {
   }
 
   return {
-    begin(request, reply) {
+    begin(request: FastifyRequest, reply: FastifyReply): void {
       const startedAt = performance.now();
       reply.raw.on('close', () => end(request, reply, startedAt));
     },
-    refused({ id, method = UNKNOWN, status, reason }) {
+    /** Of a request that the HTTP server refused: it has no path. */
+    refused({ id, method = UNKNOWN, status, reason }: RefusedEarly): void {
       // It is not known when its first byte came.
       metrics.request({ method, route: REFUSED, status, seconds: 0 });
       logger.debug({ reqId: id, method, route: REFUSED, status, reason }, `${method} ${REFUSED} ${status}`);

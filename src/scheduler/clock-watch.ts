@@ -13,8 +13,6 @@ const COMPARED_WITHIN_MS = 6_000;
 const COMPARE_AGAIN_MS = 250;
 const NOT_COMPARED_YET = 'The clock of this machine could not be compared yet';
 
-export type ClockWatch = ReturnType<typeof createClockWatch>;
-
 /**
  * Checks whether the clock of this machine is right enough for timed commands (docs/decisions/time.md): not behind the last event, and
  * near those of the other processes and of MongoDB.

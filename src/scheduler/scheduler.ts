@@ -12,18 +12,6 @@ import { inRounds } from '../event-loop/rounds.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 
-export type Scheduler = {
-  /**
-   * Handles all due bookings, if the clock can be trusted. Resolves to the number of bookings changed.
-   * @param checkRules whether to examine bookings with future stored moments, too
-   * @throws {AggregateError} with all failures, after the other bookings have been handled
-   */
-  runOnce(checkRules?: boolean): Promise<number>;
-  start(): void;
-  /** Waits for the current round. */
-  stop(): Promise<void>;
-};
-
 const PERIOD_MS = 1_000;
 /** Rounds per query. A query also finds the bookings that fall due before the next one. */
 const QUERY_EVERY_ROUNDS = 5;
@@ -66,7 +54,7 @@ export function createScheduler(deps: {
   readonly logger: Pick<BaseLogger, 'info' | 'error'>;
   /** The period of the rounds, in milliseconds. Default 1 s. */
   readonly periodMs?: number;
-}): Scheduler {
+}) {
   const { readModels, clock, clockProblem, logger, periodMs = PERIOD_MS } = deps;
   const documents = readModels.collection(bookings);
   const stopping = new AbortController();
@@ -74,6 +62,11 @@ export function createScheduler(deps: {
   /** When the first booking that the last query has found falls due, in milliseconds since the epoch. */
   let nextDue = Number.NEGATIVE_INFINITY;
 
+  /**
+   * Handles all due bookings, if the clock can be trusted. Resolves to the number of bookings changed.
+   * @param checkRules whether to examine bookings with future stored moments, too
+   * @throws {AggregateError} with all failures, after the other bookings have been handled
+   */
   async function runOnce(checkRules = true): Promise<number> {
     const now = clock();
     nextDue = Number.NEGATIVE_INFINITY;
@@ -138,10 +131,11 @@ export function createScheduler(deps: {
 
   return {
     runOnce,
-    start() {
+    start(): void {
       running = inRounds(periodMs, stopping.signal, round);
     },
-    async stop() {
+    /** Waits for the current round. */
+    async stop(): Promise<void> {
       stopping.abort();
       await running;
     },

@@ -1,25 +1,22 @@
 /** The period that an estimate is based on. */
 const WINDOW_MS = 30_000;
 
-export type Estimate = {
-  /** Records the progress. */
-  note(done: number): void;
-  /** @returns whole seconds, at least 1; undefined while there is too little data */
-  secondsLeft(total: number | undefined): number | undefined;
-};
+export type Estimate = ReturnType<typeof createEstimate>;
 
 /** Estimates the time left from the recent speed. */
-export function createEstimate(now: () => number = () => performance.now()): Estimate {
+export function createEstimate(now: () => number = () => performance.now()) {
   let notes: { readonly at: number; readonly done: number }[] = [];
 
   return {
-    note(done) {
+    /** Records the progress. */
+    note(done: number): void {
       const at = now();
       if (notes.at(-1)?.done === done) return;
       notes = [...notes.filter((note) => at - note.at <= WINDOW_MS && note.done < done), { at, done }];
     },
 
-    secondsLeft(total) {
+    /** @returns whole seconds, at least 1; undefined while there is too little data */
+    secondsLeft(total: number | undefined): number | undefined {
       const [first] = notes;
       const last = notes.at(-1);
       if (first === undefined || last === undefined || total === undefined) return undefined;

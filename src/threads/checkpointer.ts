@@ -1,16 +1,9 @@
 import { Worker } from 'node:worker_threads';
-import type { TakeWalStep } from '../sqlite/database.ts';
+import type { WalStep } from '../sqlite/wal.ts';
 import type { Step } from './checkpointer-thread.ts';
 
-export type Checkpointer = {
-  /** Takes a step for the WAL of a file, unless one is running. If it fails, the WAL stays long, and the next look asks again. */
-  readonly take: TakeWalStep;
-  /** Ends the thread, after a step that is running. */
-  stop(): Promise<void>;
-};
-
 /** Flushes and checkpoints WALs in a thread of its own, which starts with the first long one: a disk may take 100 ms for one. */
-export function createCheckpointer(): Checkpointer {
+export function createCheckpointer() {
   const running = new Set<string>();
   let worker: Worker | undefined;
 
@@ -32,13 +25,15 @@ export function createCheckpointer(): Checkpointer {
   }
 
   return {
-    take(path, step) {
+    /** Takes a step for the WAL of a file, unless one is running. If it fails, the WAL stays long, and the next look asks again. */
+    take(path: string, step: WalStep): void {
       if (running.has(path)) return;
       running.add(path);
       worker ??= start();
       worker.postMessage({ path, step } satisfies Step);
     },
-    async stop() {
+    /** Ends the thread, after a step that is running. */
+    async stop(): Promise<void> {
       const ended = worker && new Promise((resolve) => worker?.once('exit', resolve));
       worker?.postMessage('stop');
       await ended;

@@ -9,12 +9,7 @@ const STEADY_AFTER_MS = 60_000;
 /** How long a thread may take to stop. */
 const ENDS_WITHIN_MS = 8_000;
 
-export type SupervisedThread = {
-  /** The current worker. */
-  running(): Worker | undefined;
-  /** Stops the thread for good and waits for its end. */
-  stop(): Promise<void>;
-};
+export type SupervisedThread = ReturnType<typeof superviseThread>;
 
 /**
  * Runs a file in a worker thread and restarts it whenever it ends. On the message `stop`, the file stops its work and lets the
@@ -31,7 +26,7 @@ export function superviseThread(deps: {
   /** Called after each end. */
   readonly ended?: () => void;
   readonly logger: Pick<BaseLogger, 'error' | 'info'>;
-}): SupervisedThread {
+}) {
   const { name, file, data, started, logger } = deps;
   const stopping = new AbortController();
   let worker: Worker | undefined;
@@ -74,8 +69,10 @@ export function superviseThread(deps: {
 
   const ended = supervise();
   return {
-    running: () => worker,
-    async stop() {
+    /** The current worker. */
+    running: (): Worker | undefined => worker,
+    /** Stops the thread for good and waits for its end. */
+    async stop(): Promise<void> {
       stopping.abort();
       worker?.postMessage('stop');
       const last = setTimeout(() => {

@@ -1,22 +1,10 @@
-import type { DatabaseSync } from 'node:sqlite';
 import { loopTurn } from '../../event-loop/loop-turn.ts';
 import { DataVersion } from '../../sqlite/data-version.ts';
 import { type Durability, makeDurable, openDatabase, type TakeWalStep, transaction } from '../../sqlite/database.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
 import { GroupCommit } from '../../sqlite/group-commit.ts';
 
-/** A SQLite database in WAL mode, shared by any number of processes on the machine. */
-export type SqliteFile = {
-  readonly database: DatabaseSync;
-  /** Runs `work` in a transaction that it may share with other writes (`GroupCommit.write`). */
-  write<R>(work: () => R): Promise<R>;
-  /** Call before using a cached value: invalidates entries that other connections may have changed. */
-  validate(): void;
-  /** The cache of each collection, invalidated whenever it may be stale. */
-  readonly caches: Map<string, CollectionCache>;
-  isClosed(): boolean;
-  close(): Promise<void>;
-};
+export type SqliteFile = Awaited<ReturnType<typeof openSqliteFile>>;
 
 type CollectionCache = {
   forgetAll(): void;
@@ -30,12 +18,15 @@ export type FileOptions = {
   readonly walSteps?: TakeWalStep | undefined;
 };
 
-/** @param file.pageSize of a file that is created, in bytes. Default 4,096 */
+/**
+ * Opens a SQLite database in WAL mode, shared by any number of processes on the machine.
+ * @param file.pageSize of a file that is created, in bytes. Default 4,096
+ */
 export async function openSqliteFile(
   file: FileName & { readonly pageSize?: number },
   durability: Durability,
   options: FileOptions = {},
-): Promise<SqliteFile> {
+) {
   const database = await openDatabase({ ...file, ...options });
   // Several connections open each file. They read the main file from the system's cache (mmap), so each needs its own page cache only
   // for pages in the WAL. Caching the whole WAL would make bookings no faster, and the C library does not return that
@@ -49,7 +40,7 @@ export async function openSqliteFile(
 
   const version = new DataVersion(database);
   const readSchemaVersion = database.prepare('PRAGMA schema_version');
-  const caches: SqliteFile['caches'] = new Map();
+  const caches = new Map<string, CollectionCache>();
   let schemaVersion = readSchemaVersion.get()?.schema_version;
   /** The turn of the event loop of the last check. A check costs as much as a read. */
   let checkedIn = -1;
@@ -93,11 +84,15 @@ export async function openSqliteFile(
   const commits = new GroupCommit({ durability, transaction: commit });
   return {
     database,
+    /** Call before using a cached value: invalidates entries that other connections may have changed. */
     validate,
+    /** The cache of each collection, invalidated whenever it may be stale. */
     caches,
-    write: (work) => (closed ? Promise.reject(new Error('The document store is closed')) : commits.write(work)),
-    isClosed: () => closed,
-    async close() {
+    /** Runs `work` in a transaction that it may share with other writes (`GroupCommit.write`). */
+    write: <R>(work: () => R): Promise<R> =>
+      closed ? Promise.reject(new Error('The document store is closed')) : commits.write(work),
+    isClosed: (): boolean => closed,
+    async close(): Promise<void> {
       closed = true;
       await commits.settled();
       if (database.isOpen) database.close();
