@@ -1,5 +1,4 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { CommandContext } from '../commands/command-handler.ts';
 import type { Account } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
@@ -30,11 +29,11 @@ export function requiredAccount(options: AccountOptions): Account {
 export const operateFor = (
   command: Invoked,
   account: Account,
-  work: (core: OperatorCore, context: CommandContext) => Promise<Answer | Refusal>,
+  work: (core: OperatorCore) => Promise<Answer | Refusal>,
 ): Promise<void> =>
-  operate(command, async (core, context) => {
+  operate(command, async (core) => {
     const owner = await nameOf(core, account);
-    return isRefusal(owner) ? owner : work(core, context);
+    return isRefusal(owner) ? owner : work(core);
   });
 
 type Shape<T> = {

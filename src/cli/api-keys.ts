@@ -4,7 +4,8 @@ import { LABEL, listOf } from '../domain/limits.ts';
 import { ALL_PERMISSIONS, Permission } from '../domain/permissions.ts';
 import { listCommand, operateFor, requiredAccount } from './accounts.ts';
 import { sumOrNames } from './arguments.ts';
-import { answer, onId, subcommand, withAccount } from './subcommand.ts';
+import { operated } from './operation.ts';
+import { answer, subcommand, withAccount } from './subcommand.ts';
 
 export function apiKeyCommands(venue: Command): void {
   const description = 'manage API keys of communities and brands';
@@ -35,7 +36,7 @@ The key of a community may have WriteBookings, too, but is refused (ScopeViolati
     .option('--label <label>', `label to recognise the key by, ${LABEL.min} to ${LABEL.max} characters`, 'Command line')
     .action(({ permissions = ALL_PERMISSIONS, label, ...named }, command) => {
       const account = requiredAccount(named);
-      return operateFor(command, account, async ({ commands }, context) =>
+      return operateFor(command, account, async ({ commands, context }) =>
         answer(await commands.apiKeys.issue({ account, permissions, label }, context), (key) => ({
           json: toOperatorIssuedApiKey({ ...key, account, permissions, label }),
         })),
@@ -46,14 +47,13 @@ The key of a community may have WriteBookings, too, but is refused (ScopeViolati
     json: toOperatorApiKey,
   });
 
-  onId(
-    apiKey,
-    'key, from `api-key list`',
-    'key_4fG2kQ0aLw1x',
-    String,
-  )('revoke', 'revoke an API key; every process refuses it within 2 seconds', async ({ commands }, id, context) => {
-    const refusal = await commands.apiKeys.revoke({ apiKeyId: id, waits: false }, context);
-    if (refusal !== undefined) return refusal;
-    return { json: { id, revoked: true } };
-  });
+  const revoking = 'revoke an API key; every process refuses it within 2 seconds';
+  subcommand(apiKey, 'revoke', revoking, `${apiKey.name()} revoke key_4fG2kQ0aLw1x`)
+    .argument('<id>', 'id of the key, from `api-key list`')
+    .action(
+      operated(async ({ commands, context }, id) => {
+        const refusal = await commands.apiKeys.revoke({ apiKeyId: id, waits: false }, context);
+        return refusal ?? { json: { id, revoked: true } };
+      }),
+    );
 }

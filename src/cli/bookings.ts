@@ -8,7 +8,7 @@ import { BOOKING_STATUSES } from '../domain/space-day.ts';
 import { printOwned, requiredAccount } from './accounts.ts';
 import { date, wholeNumber } from './arguments.ts';
 import { bookingHistoryCommand } from './history.ts';
-import { type Answer, type OperatorCore, operate } from './operation.ts';
+import { type Answer, type OperatorCore, operated } from './operation.ts';
 import { answer, checkRange, onId, subcommand, withAccount } from './subcommand.ts';
 
 const BOOKING_COLUMNS = ['id', 'date', 'hours', 'spaceName', 'brandName', 'status', 'totalPrice'];
@@ -19,8 +19,8 @@ export function bookingCommands(venue: Command): void {
   listCommand(booking);
   onBooking('show', 'show a booking', bookingAnswer);
   bookingHistoryCommand(booking);
-  onBooking('approve', 'approve a request on behalf of the community', (core, id, context) =>
-    decide(core, id, ({ bookings }, { communityId }) => bookings.approve({ bookingId: id, communityId }, context)),
+  onBooking('approve', 'approve a request on behalf of the community', (core, id) =>
+    decide(core, id, ({ communityId }) => core.commands.bookings.approve({ bookingId: id, communityId }, core.context)),
   );
   cancelCommand(booking);
 }
@@ -62,11 +62,11 @@ function cancelCommand(booking: Command): void {
       new Option('--by <party>', 'party that cancels').choices(['community', 'brand'] as const).makeOptionMandatory(),
     )
     .option('--reason <text>', 'reason shown to the other party')
-    .action((id, { by: party, reason }, command) =>
-      operate(command, (core, context) =>
-        decide(core, id, ({ bookings }, booking) => {
+    .action(
+      operated((core, id, { by: party, reason }) =>
+        decide(core, id, (booking) => {
           const by = party === 'brand' ? brandOf(booking) : communityOf(booking);
-          return bookings.cancel({ bookingId: id, by, ...defined({ reason }) }, context);
+          return core.commands.bookings.cancel({ bookingId: id, by, ...defined({ reason }) }, core.context);
         }),
       ),
     );
@@ -76,11 +76,11 @@ function cancelCommand(booking: Command): void {
 async function decide(
   core: OperatorCore,
   id: number,
-  decision: (commands: OperatorCore['commands'], booking: ReadableBooking) => Promise<object | Refusal>,
+  decision: (booking: ReadableBooking) => Promise<object | Refusal>,
 ): Promise<Answer | Refusal> {
   const booking = await get(core, id);
   if (isRefusal(booking)) return booking;
-  return answer(await decision(core.commands, booking), () => bookingAnswer(core, id));
+  return answer(await decision(booking), () => bookingAnswer(core, id));
 }
 
 async function get({ queries }: OperatorCore, id: number): Promise<ReadableBooking | Refusal> {

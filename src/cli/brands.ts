@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { toOperatorBrand } from '../contract/account.ts';
 import { contactCommand } from './contact.ts';
-import { operate } from './operation.ts';
+import { operated } from './operation.ts';
 import { answer, subcommand } from './subcommand.ts';
 
 export function brandCommands(venue: Command): void {
@@ -9,8 +9,8 @@ export function brandCommands(venue: Command): void {
 
   subcommand(brand, 'add', 'add a brand', 'brand add --name "Northwind Coffee"')
     .requiredOption('--name <name>', 'name of the brand')
-    .action((options, command) =>
-      operate(command, async ({ commands }, context) => {
+    .action(
+      operated(async ({ commands, context }, options) => {
         const added = await commands.catalogue.addBrand(options, context);
         return answer(added, (brand) => ({ json: toOperatorBrand(brand) }));
       }),
@@ -18,7 +18,7 @@ export function brandCommands(venue: Command): void {
 
   contactCommand(brand, 'Brand');
 
-  subcommand(brand, 'list', 'list all brands', 'brand list').action((_, command) =>
-    operate(command, async ({ queries }) => ({ json: (await queries.operator.brands()).map(toOperatorBrand) })),
+  subcommand(brand, 'list', 'list all brands', 'brand list').action(
+    operated(async ({ queries }) => ({ json: (await queries.operator.brands()).map(toOperatorBrand) })),
   );
 }

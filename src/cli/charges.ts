@@ -8,7 +8,7 @@ import { isRefusal } from '../domain/decision.ts';
 import { formatAmount } from '../domain/pricing.ts';
 import { csvHeader, csvLine } from '../text/csv.ts';
 import { wholeNumber } from './arguments.ts';
-import { type Invoked, isJson, operate, tell, writerOf } from './operation.ts';
+import { type Invoked, isJson, operated, tell, writerOf } from './operation.ts';
 import { toText } from './print.ts';
 import { subcommand } from './subcommand.ts';
 
@@ -27,8 +27,8 @@ that a spreadsheet would read as a formula gets an apostrophe in front.`,
     .addOption(
       new Option('--by <basis>', 'what puts a charge in the month').choices(CHARGE_BASES).default('approval' as const),
     )
-    .action(({ brand, ...query }, command) =>
-      operate(command, async ({ queries }) => {
+    .action(
+      operated(async ({ queries }, { brand, ...query }, command) => {
         const charges = await queries.brandCharges.ofMonth(brand, query.month, query.by);
         if (isRefusal(charges)) return charges;
         await (isJson(command) ? printJson : printCsv)(command, charges, query);

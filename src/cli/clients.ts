@@ -1,7 +1,8 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { refuse } from '../domain/decision.ts';
 import { listCommand, operateFor, requiredAccount } from './accounts.ts';
-import { answer, onId, subcommand, withAccount } from './subcommand.ts';
+import { operated } from './operation.ts';
+import { answer, subcommand, withAccount } from './subcommand.ts';
 
 export function clientCommands(venue: Command): void {
   const client = venue
@@ -23,7 +24,7 @@ export function clientCommands(venue: Command): void {
     .option('--name <name>', 'name to recognise the client by', 'Command line')
     .action(({ name, grant: _, ...named }, command) => {
       const account = requiredAccount(named);
-      return operateFor(command, account, async ({ authorizationServer: { clients } }, context) =>
+      return operateFor(command, account, async ({ authorizationServer: { clients }, context }) =>
         answer(await clients.addClient({ account, name }, context), (added) => ({ json: added })),
       );
     });
@@ -35,17 +36,14 @@ export function clientCommands(venue: Command): void {
     { json: (client) => client },
   );
 
-  onId(
-    client,
-    'client',
-    'client_4fG2kQ0aLw1x',
-    String,
-  )(
-    'remove',
-    'remove a service client, or an app that registered itself; its tokens stop working immediately',
-    async ({ authorizationServer }, id, context) =>
-      (await authorizationServer.clients.removeClient(id, context))
-        ? { json: { clientId: id, removed: true } }
-        : refuse('ResourceNotFound', `There is no client ${id}.`),
-  );
+  const removing = 'remove a service client, or an app that registered itself; its tokens stop working immediately';
+  subcommand(client, 'remove', removing, 'client remove client_4fG2kQ0aLw1x')
+    .argument('<id>', 'id of the client')
+    .action(
+      operated(async ({ authorizationServer, context }, id) =>
+        (await authorizationServer.clients.removeClient(id, context))
+          ? { json: { clientId: id, removed: true } }
+          : refuse('ResourceNotFound', `There is no client ${id}.`),
+      ),
+    );
 }

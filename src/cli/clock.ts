@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { operate } from './operation.ts';
+import { operated } from './operation.ts';
 import { subcommand } from './subcommand.ts';
 
 export function clockCommands(venue: Command): void {
@@ -10,8 +10,8 @@ export function clockCommands(venue: Command): void {
     'check',
     'compare the clock with the last event, other processes and MongoDB; exits with 1 if it is wrong',
     'clock check',
-  ).action((_, command) =>
-    operate(command, async ({ clockWatch }) => {
+  ).action(
+    operated(async ({ clockWatch }) => {
       const problem = await clockWatch.checkAll();
       return problem === undefined
         ? { json: { believed: true } }

@@ -6,7 +6,7 @@ import { communityId } from '../domain/ids.ts';
 import { MAX_SPACE_DAYS } from '../domain/limits.ts';
 import { nameOf } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
-import { operate, tell } from './operation.ts';
+import { operated, tell } from './operation.ts';
 import { withProgressBar } from './progress.ts';
 import { answer, subcommand } from './subcommand.ts';
 
@@ -29,8 +29,8 @@ export function importCommand(closure: Command): void {
     .argument('<file>', 'CSV with date, start, end, space and title')
     .requiredOption('--community <id>', 'community that owns the spaces', wholeNumber)
     .option('--dry-run', 'only list the lines that cannot be taken, with the reasons')
-    .action((path, { community, dryRun: isDryRun = false }, command) =>
-      operate(command, async (core, context) => {
+    .action(
+      operated(async (core, path, { community, dryRun: isDryRun = false }, command) => {
         const owner = { kind: 'Community', id: communityId(community) } as const;
         const name = await nameOf(core, owner);
         if (isRefusal(name)) return name;
@@ -44,7 +44,7 @@ export function importCommand(closure: Command): void {
               isDryRun,
               progress: (at: Parameters<Progress>[0]) => at.total >= SHOWN_FROM_LINES && show(at),
             };
-            return core.commands.importClosures(file, options, context);
+            return core.commands.importClosures(file, options, core.context);
           },
           'lines',
         );

@@ -9,7 +9,7 @@ import { MAX_SPACE_DAYS } from '../domain/limits.ts';
 import { picked } from '../domain/picked.ts';
 import { date, hours, weekdays, wholeNumber } from './arguments.ts';
 import { importCommand } from './closure-import.ts';
-import { type Invoked, type OperatorCore, operate } from './operation.ts';
+import { type Invoked, type OperatorCore, operate, operated } from './operation.ts';
 import { withProgressBar } from './progress.ts';
 import { answer, checkRange, subcommand, wrongUsage } from './subcommand.ts';
 
@@ -67,7 +67,7 @@ function addCommand(closure: Command): void {
         ...defined(rest),
       } as const;
       checkRange(wanted.from, wanted.to);
-      return operate(command, async ({ commands }, context) => {
+      return operate(command, async ({ commands, context }) => {
         const work = (show: Progress) => commands.closures.add(wanted, context, show);
         return answer(await withBar(command, work), (closing) => ({ json: closing }));
       });
@@ -96,11 +96,11 @@ function endCommand(closure: Command): void {
   const description = 'end a closed time or an own event on all of its days';
   subcommand(closure, 'end', description, 'closure end 019ae2c4-5a3f-7c1e-8d07-2f8e6f0c9b11')
     .argument('<id>', 'id of the closed time or own event')
-    .action((id, _, command) =>
-      operate(command, async (core, context) => {
+    .action(
+      operated(async (core, id, _, command) => {
         const named = await closureWith(core, id);
         if (isRefusal(named)) return named;
-        const work = (show: Progress) => core.commands.closures.end(named, context, show);
+        const work = (show: Progress) => core.commands.closures.end(named, core.context, show);
         return answer(await withBar(command, work), (ended) => ({ json: ended }));
       }),
     );
@@ -121,7 +121,7 @@ function changeCommand(closure: Command): void {
     .option('--title <text>', 'new title; empty for none')
     .action((id, { hours, ...rest }, command) => {
       if (hours === undefined && rest.title === undefined) throw wrongUsage('Name --hours or --title');
-      return operate(command, async (core, context) => {
+      return operate(command, async (core) => {
         const named = await closureWith(core, id);
         if (isRefusal(named)) return named;
         const wanted = {
@@ -129,7 +129,7 @@ function changeCommand(closure: Command): void {
           ...defined({ start: hours?.windowStart, until: hours?.windowEnd }),
           ...defined(rest),
         };
-        const work = (show: Progress) => core.commands.closures.change(wanted, context, show);
+        const work = (show: Progress) => core.commands.closures.change(wanted, core.context, show);
         return answer(await withBar(command, work), (changed) => ({ json: changed }));
       });
     });
@@ -141,11 +141,11 @@ function leaveOutCommand(closure: Command): void {
   subcommand(closure, 'leave-out', description, example, LEAVE_OUT_NOTES)
     .argument('<id>', 'id of the closed time or own event')
     .requiredOption('--date <date>', 'one of its dates', date)
-    .action((id, { date: leftOut }, command) =>
-      operate(command, async (core, context) => {
+    .action(
+      operated(async (core, id, { date: leftOut }) => {
         const named = await closureWith(core, id);
         if (isRefusal(named)) return named;
-        const outcome = await core.commands.closures.leaveOut({ ...named, date: leftOut }, context);
+        const outcome = await core.commands.closures.leaveOut({ ...named, date: leftOut }, core.context);
         return answer(outcome, (json) => ({ json }));
       }),
     );

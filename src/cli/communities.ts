@@ -5,7 +5,7 @@ import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { wholeNumber } from './arguments.ts';
 import { contactCommand } from './contact.ts';
-import { type Answer, operate } from './operation.ts';
+import { type Answer, operate, operated } from './operation.ts';
 import { answer, subcommand, wrongUsage } from './subcommand.ts';
 
 export function communityCommands(venue: Command): void {
@@ -14,10 +14,10 @@ export function communityCommands(venue: Command): void {
   subcommand(community, 'add', 'add a community', 'community add --name "Harbour Lofts" --time-zone Europe/Berlin')
     .requiredOption('--name <name>', 'name of the community')
     .requiredOption('--time-zone <zone>', 'IANA time zone of its spaces, such as Europe/Berlin')
-    .action((options, command) =>
-      operate(command, async ({ commands }, context) => {
-        return answer(await commands.catalogue.addCommunity(options, context), communityAnswer);
-      }),
+    .action(
+      operated(async ({ commands, context }, options) =>
+        answer(await commands.catalogue.addCommunity(options, context), communityAnswer),
+      ),
     );
 
   subcommand(
@@ -32,7 +32,7 @@ export function communityCommands(venue: Command): void {
     .action((id, { name, timeZone }, command) => {
       const facts = defined({ name, timeZone });
       if (Object.keys(facts).length === 0) throw wrongUsage('nothing to change: use at least one option');
-      return operate(command, async ({ commands }, context) => {
+      return operate(command, async ({ commands, context }) => {
         const outcome = await commands.catalogue.changeCommunity({ communityId: id, facts }, context);
         if (isRefusal(outcome)) return outcome;
         if (outcome.state === undefined) throw new Error(`Community ${id} was changed and is not there`);
@@ -42,8 +42,8 @@ export function communityCommands(venue: Command): void {
 
   contactCommand(community, 'Community');
 
-  subcommand(community, 'list', 'list all communities', 'community list').action((_, command) =>
-    operate(command, async ({ queries }) => ({ json: (await queries.spaces.communities()).map(toOperatorCommunity) })),
+  subcommand(community, 'list', 'list all communities', 'community list').action(
+    operated(async ({ queries }) => ({ json: (await queries.spaces.communities()).map(toOperatorCommunity) })),
   );
 }
 

@@ -22,8 +22,7 @@ export function contactCommand(group: Command, kind: AccountKind): void {
       const account = requiredAccount(kind === 'Brand' ? { brand: id } : { community: id });
       return operateFor(command, account, async ({ mailContent: { contacts } }) => {
         const refusal = email !== undefined || none ? await contacts.set(account, email ?? '') : undefined;
-        if (refusal !== undefined) return refusal;
-        return { json: { id, ...defined({ contact: await contacts.of(account) }) } };
+        return refusal ?? { json: { id, ...defined({ contact: await contacts.of(account) }) } };
       });
     });
 }

@@ -3,9 +3,9 @@ import type { Invitation } from '../auth/invitations.ts';
 import { toPublicAccount } from '../contract/account.ts';
 import { refuse } from '../domain/decision.ts';
 import { namedAccount, operateFor, printOwned, requiredAccount } from './accounts.ts';
-import type { Answer } from './operation.ts';
+import { type Answer, operated } from './operation.ts';
 import { roleOption } from './role-option.ts';
-import { answer, onId, subcommand, withAccount } from './subcommand.ts';
+import { answer, subcommand, withAccount } from './subcommand.ts';
 
 /** The commands of `venue user` about people who are not members yet. */
 export function invitationCommands(user: Command): void {
@@ -22,7 +22,7 @@ export function invitationCommands(user: Command): void {
     'the person will act for',
   ).action(({ email, role, ...named }, command) => {
     const account = requiredAccount(named);
-    return operateFor(command, account, async ({ invitations }, context) =>
+    return operateFor(command, account, async ({ invitations, context }) =>
       answer(await invitations.invite({ account, role, email }, undefined, context), (invitation): Answer => {
         const { id, expiresAt } = invitation;
         const about = { id, account: toPublicAccount(account), email: invitation.email, role: invitation.role };
@@ -44,17 +44,17 @@ export function invitationCommands(user: Command): void {
     return printOwned(command, account, ({ invitations }) => invitations.listOpen(account), { json: printed });
   });
 
-  onId(
-    user,
-    'invitation, from `user invitations`',
-    'inv_4fG2kQ0aLw1xYz09',
-    String,
-  )('withdraw', 'withdraw an open invitation; its link no longer works', async ({ invitations }, id, context) => {
-    const invitation = await invitations.get(id);
-    if (invitation === undefined) return refuse('ResourceNotFound', `There is no open invitation ${id}.`);
-    const refusal = await invitations.withdraw(invitation.account, id, context);
-    return refusal ?? { json: { id, withdrawn: true } };
-  });
+  const withdrawing = 'withdraw an open invitation; its link no longer works';
+  subcommand(user, 'withdraw', withdrawing, 'user withdraw inv_4fG2kQ0aLw1xYz09')
+    .argument('<id>', 'id of the invitation, from `user invitations`')
+    .action(
+      operated(async ({ invitations, context }, id) => {
+        const invitation = await invitations.get(id);
+        if (invitation === undefined) return refuse('ResourceNotFound', `There is no open invitation ${id}.`);
+        const refusal = await invitations.withdraw(invitation.account, id, context);
+        return refusal ?? { json: { id, withdrawn: true } };
+      }),
+    );
 }
 
 const printed = ({ id, account, email, role, createdAt, expiresAt }: Invitation) => ({

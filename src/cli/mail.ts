@@ -3,8 +3,8 @@ import { type Refusal, refuse } from '../domain/decision.ts';
 import { isSafeForSmtp, normalisedEmail } from '../domain/email-address.ts';
 import { picked } from '../domain/picked.ts';
 import { MAIL_CAUSES, type MailRecord, type MailState } from '../mail/mail.ts';
-import { type Answer, type OperatorCore, operate } from './operation.ts';
-import { answer, onId, subcommand } from './subcommand.ts';
+import { type Answer, type OperatorCore, operated } from './operation.ts';
+import { answer, subcommand } from './subcommand.ts';
 
 /** Mails listed of each state. */
 const LISTED = 100;
@@ -19,8 +19,8 @@ export function mailCommands(venue: Command): void {
     ['mail list --failed', 'mail list'],
   )
     .option('--failed', 'only mails that failed')
-    .action(({ failed }, command) =>
-      operate(command, async (core) => {
+    .action(
+      operated(async (core, { failed }) => {
         const states: readonly MailState[] = failed ? ['Failed'] : ['Pending', 'Failed', 'Skipped', 'Sent'];
         const lists = await Promise.all(states.map((state) => core.mail.list(state, LISTED)));
         return {
@@ -30,15 +30,15 @@ export function mailCommands(venue: Command): void {
       }),
     );
 
-  onId(
-    mail,
-    'mail, from `mail list`',
-    'BookingRequested:0198f2c4-…:usr_Zb0…',
-    String,
-  )('resend', 'send a mail again, in any state; needs a running process with the mail role', async (core, id) => {
-    if (!core.mail.isConfigured) return NOT_CONFIGURED;
-    return answer(await core.mail.resend(id), async (resent) => ({ json: await printed(core, resent) }));
-  });
+  const resending = 'send a mail again, in any state; needs a running process with the mail role';
+  subcommand(mail, 'resend', resending, 'mail resend BookingRequested:0198f2c4-…:usr_Zb0…')
+    .argument('<id>', 'id of the mail, from `mail list`')
+    .action(
+      operated(async (core, id) => {
+        if (!core.mail.isConfigured) return NOT_CONFIGURED;
+        return answer(await core.mail.resend(id), async (resent) => ({ json: await printed(core, resent) }));
+      }),
+    );
 
   subcommand(
     mail,
@@ -47,7 +47,7 @@ export function mailCommands(venue: Command): void {
     'mail test ada@example.com',
   )
     .argument('<address>', 'e-mail address that gets the mail')
-    .action((address, _, command) => operate(command, (core) => test(core, normalisedEmail(address))));
+    .action(operated((core, address) => test(core, normalisedEmail(address))));
 }
 
 const NOT_CONFIGURED = refuse('ValidationError', 'No mail is sent: set SMTP_URL and MAIL_FROM, or MAIL_INBOX.');

@@ -11,7 +11,7 @@ import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { textOf } from './print.ts';
 
 /** The part of the service that commands use. They read through queries, so it has no stores or read models. */
-export type OperatorCore = Pick<
+export type OperatorCore = { readonly context: CommandContext } & Pick<
   Core,
   | 'config'
   | 'clock'
@@ -116,13 +116,14 @@ export function printAnswer(command: Invoked, { json, columns, document, note, f
  */
 export async function operate(
   command: Invoked,
-  work: (core: OperatorCore, context: CommandContext) => Promise<Answer | Refusal | 'printed'>,
+  work: (core: OperatorCore) => Promise<Answer | Refusal | 'printed'>,
 ): Promise<void> {
   const config = operatorConfig();
   const core = await openCore(config, pino({ level: config.logLevel }, pino.destination(2)), { kind: 'tool' });
   core.projector.start();
   try {
-    const answer = await work(core, { actor: operatorOf(config.operator), correlationId: `cli-${randomUUID()}` });
+    const context = { actor: operatorOf(config.operator), correlationId: `cli-${randomUUID()}` };
+    const answer = await work({ ...core, context });
     if (isRefusal(answer)) throw refusedError(answer);
     if (answer !== 'printed') printAnswer(command, answer);
   } finally {
@@ -130,3 +131,9 @@ export async function operate(
     await core.close();
   }
 }
+
+/** The action of a command that needs nothing but the service. `work` gets the arguments of the command, its options and the command. */
+export const operated =
+  <Given extends unknown[]>(work: (core: OperatorCore, ...given: Given) => Promise<Answer | Refusal | 'printed'>) =>
+  (...given: Given): Promise<void> =>
+    operate(given.at(-1) as Invoked, (core) => work(core, ...given));

@@ -1,5 +1,4 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { CommandContext } from '../commands/command-handler.ts';
 import type { Account } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
@@ -27,7 +26,7 @@ verifies. Names of brands and communities stay, and so do bookings and their pri
       wholeNumber,
     )
     .action((named, command) =>
-      operateOn(named, command, async ({ queries, commands }, { subject, target, name }, context) => {
+      operateOn(named, command, async ({ queries, commands, context }, { subject, target, name }) => {
         const isKnown = name !== undefined || (await queries.operator.isSubject(subject));
         if (!isKnown) return unknownSubject(subject);
         const forgottenAt = await commands.personalData.forget(subject, context);
@@ -88,18 +87,16 @@ type Target = {
 function operateOn(
   named: Named,
   command: Invoked,
-  work: (core: OperatorCore, target: Target, context: CommandContext) => Promise<Answer | Refusal>,
+  work: (core: OperatorCore, target: Target) => Promise<Answer | Refusal>,
 ): Promise<void> {
   const target = requiredSubject(named);
-  return operate(command, async (core, context) => {
+  return operate(command, async (core) => {
     if (typeof target === 'string') {
       const name = (await core.users.get(target))?.email;
-      return work(core, { target, subject: subjectOfUser(target), name }, context);
+      return work(core, { target, subject: subjectOfUser(target), name });
     }
     const account = await nameOf(core, target);
-    return isRefusal(account)
-      ? account
-      : work(core, { target, subject: subjectOf(target), name: account.name }, context);
+    return isRefusal(account) ? account : work(core, { target, subject: subjectOf(target), name: account.name });
   });
 }
 

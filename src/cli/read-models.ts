@@ -3,9 +3,9 @@ import { projections } from '../../projections/index.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { picked } from '../domain/picked.ts';
 import { discardReadModels } from '../engines.ts';
-import { type OperatorCore, operate, operatorConfig } from './operation.ts';
+import { type OperatorCore, operate, operated, operatorConfig } from './operation.ts';
 import { withProgressBar } from './progress.ts';
-import { subcommand } from './subcommand.ts';
+import { answer, subcommand } from './subcommand.ts';
 
 export function readModelCommands(venue: Command): void {
   subcommand(venue, 'rebuild', 'rebuild read models from the log, without downtime', [
@@ -25,16 +25,15 @@ export function readModelCommands(venue: Command): void {
   const readModel = venue.command('read-model').description('list the read models, and unblock one that fails');
 
   subcommand(readModel, 'list', 'list the read models: state, failure, and skipped events', 'read-model list').action(
-    (_, command) =>
-      operate(command, async ({ maintenance }) => {
-        const all = await maintenance.readModels();
-        const json = all.map(({ failure, skipped, ...readModel }) => ({
-          ...picked(readModel, ['name', 'version', 'state', 'events']),
-          failure: failure && picked(failure, ['message', 'attempts', 'event']),
-          skipped: skipped.map((skip) => picked(skip, ['eventId', 'eventType', 'reason', 'at', 'by'])),
-        }));
-        return { json, columns: ['name', 'version', 'state', 'events', 'failure.message', 'skipped'] };
-      }),
+    operated(async ({ maintenance }) => {
+      const all = await maintenance.readModels();
+      const json = all.map(({ failure, skipped, ...readModel }) => ({
+        ...picked(readModel, ['name', 'version', 'state', 'events']),
+        failure: failure && picked(failure, ['message', 'attempts', 'event']),
+        skipped: skipped.map((skip) => picked(skip, ['eventId', 'eventType', 'reason', 'at', 'by'])),
+      }));
+      return { json, columns: ['name', 'version', 'state', 'events', 'failure.message', 'skipped'] };
+    }),
   );
 
   subcommand(
@@ -47,8 +46,8 @@ export function readModelCommands(venue: Command): void {
     .addArgument(new Argument('<name>', 'the read model').choices(projections.map(({ name }) => name)))
     .option('--event <id>', 'the event, from `read-model list`; refused if the read model now fails on another one')
     .requiredOption('--reason <text>', 'why')
-    .action((name, options, command) =>
-      operate(command, async ({ maintenance, commands }, context) => {
+    .action(
+      operated(async ({ maintenance, commands, context }, name, options) => {
         const failing = await failingEvent(maintenance, name);
         if (isRefusal(failing)) return failing;
         const { version, id, type } = failing;
@@ -56,8 +55,7 @@ export function readModelCommands(venue: Command): void {
           return refuse('ValidationError', `The read model ${name} fails on event ${id}, not on ${options.event}.`);
         const skip = { readModel: name, version, eventId: id, eventType: type, reason: options.reason };
         const skipped = await commands.readModels.skipEvent(skip, context);
-        if (isRefusal(skipped)) return skipped;
-        return { json: { readModel: name, skipped: id } };
+        return answer(skipped, () => ({ json: { readModel: name, skipped: id } }));
       }),
     );
 }

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { toOperatorReview } from '../contract/review.ts';
 import { wholeNumber } from './arguments.ts';
-import { operate } from './operation.ts';
+import { operated } from './operation.ts';
 import { answer, subcommand } from './subcommand.ts';
 
 export function reviewCommands(venue: Command): void {
@@ -17,8 +17,8 @@ export function reviewCommands(venue: Command): void {
     .requiredOption('--rating <stars>', 'rating, 1 to 5', wholeNumber)
     .requiredOption('--title <text>', 'headline')
     .requiredOption('--content <text>', 'full text')
-    .action((bookingId, options, command) =>
-      operate(command, async ({ commands }, context) => {
+    .action(
+      operated(async ({ commands, context }, bookingId, options) => {
         const posted = await commands.reviews.post({ bookingId, ...options }, context);
         return answer(posted, (review) => ({ json: toOperatorReview(review) }));
       }),

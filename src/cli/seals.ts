@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { refuse } from '../domain/decision.ts';
 import { wholeNumber } from './arguments.ts';
-import { operate } from './operation.ts';
+import { operated } from './operation.ts';
 import { tellCount } from './progress.ts';
 import { subcommand } from './subcommand.ts';
 
@@ -13,8 +13,8 @@ export function sealCommands(venue: Command): void {
     ['seal', 'seal > checkpoint.txt'],
     `The service seals by itself every minute in which something happened. Keep checkpoints where the operators of the service cannot
 change them. Events after the last checkpoint that is kept elsewhere are not covered.`,
-  ).action((_, command) =>
-    operate(command, async ({ audit }) => {
+  ).action(
+    operated(async ({ audit }, _, command) => {
       const sealed = await audit.seal(sparseProgress(command));
       if (sealed === undefined) return refuse('ValidationError', 'There is nothing to seal: the log is empty.');
       const problems = [...(await audit.copyProblems())].map(([setting, problem]) => `${setting}: ${problem}`);
@@ -39,8 +39,8 @@ change them. Events after the last checkpoint that is kept elsewhere are not cov
     'seal-key',
     `It is also public at /.well-known/seal-key. An auditor should take it at the start, and not from the store under audit.
 With --json, it also prints the signed notes of forks: a restore can give the log another origin and key.`,
-  ).action((_, command) =>
-    operate(command, async ({ audit }) => {
+  ).action(
+    operated(async ({ audit }) => {
       const key = await audit.makeKey();
       const [origin = ''] = key.split('+', 1);
       return { json: { origin, key, forks: await audit.forks() }, document: key };
@@ -57,8 +57,8 @@ hashes that lead from each event to the checkpoint. Personal texts stay encrypte
 the booking has no others.`,
   )
     .argument('<booking>', 'id of the booking', wholeNumber)
-    .action((id, _, command) =>
-      operate(command, async ({ audit, queries }) => {
+    .action(
+      operated(async ({ audit, queries }, id) => {
         const streams = await queries.operator.streamsOf(id);
         if (streams === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
         const { proofs, unsealed } = await audit.proveBooking(id, streams);

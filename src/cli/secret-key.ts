@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { operate, tell } from './operation.ts';
+import { operated, tell } from './operation.ts';
 import { subcommand } from './subcommand.ts';
 
 export function secretKeyCommands(venue: Command): void {
@@ -20,8 +20,8 @@ With a single process that may stop for a moment, skip step 2. On the embedded e
 
 Values sealed in the log stay readable: the old key is stored in the records, sealed under the new one. To restore an earlier backup,
 set SECRET_KEYS=NEW,OLD.`,
-  ).action((_, command) =>
-    operate(command, async ({ resealRecords }) => {
+  ).action(
+    operated(async ({ resealRecords }, _, command) => {
       const resealed = await resealRecords((done) =>
         tell(command, `${done.toLocaleString('en')} records sealed again`),
       );

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { KeySet } from '../auth/signing-keys.ts';
 import { picked } from '../domain/picked.ts';
-import { operate } from './operation.ts';
+import { operated } from './operation.ts';
 import { subcommand } from './subcommand.ts';
 
 export function signingKeyCommands(venue: Command): void {
@@ -22,18 +22,17 @@ function addCommands(signingKey: Command): void {
       '--now',
       'sign with it at once, after a key has leaked: verifiers that cache the keys refuse tokens until they reload them',
     )
-    .action(({ now = false }, command) =>
-      operate(command, async ({ authorizationServer }) => {
-        return { json: await authorizationServer.signingKeys.rotate({ now }) };
-      }),
+    .action(
+      operated(async ({ authorizationServer: { signingKeys } }, { now = false }) => ({
+        json: await signingKeys.rotate({ now }),
+      })),
     );
 
   subcommand(signingKey, 'list', 'list published signing keys; the first one signs', 'signing-key list').action(
-    (_, command) =>
-      operate(command, async ({ authorizationServer }) => {
-        const { keys: published } = await authorizationServer.signingKeys.current();
-        return { json: published.map(publicForm), columns: ['kid'] };
-      }),
+    operated(async ({ authorizationServer }) => {
+      const { keys: published } = await authorizationServer.signingKeys.current();
+      return { json: published.map(publicForm), columns: ['kid'] };
+    }),
   );
 }
 

@@ -7,7 +7,7 @@ import type { DayHours } from '../domain/events.ts';
 import { MAX_YEARS_AHEAD } from '../domain/limits.ts';
 import type { Space, SpecialChanges } from '../domain/space.ts';
 import { amount, date, daysNamed, decimal, hours, wholeNumber } from './arguments.ts';
-import { type Answer, type OperatorCore, operate } from './operation.ts';
+import { type Answer, type OperatorCore, operated } from './operation.ts';
 import { subcommand } from './subcommand.ts';
 
 const EXAMPLES = [
@@ -33,8 +33,8 @@ export function hoursCommand(space: Command): void {
     .option('--notice <hours>', 'hours before its start by which an event must be requested', wholeNumber)
     .option('--horizon <days>', `days ahead that bookings are taken; default ${MAX_YEARS_AHEAD} years`, wholeNumber)
     .option('--cancel <hours>', 'hours before the start until which a brand may cancel', wholeNumber)
-    .action((id, options, command) =>
-      operate(command, async (core, context) => {
+    .action(
+      operated(async (core, id, options) => {
         const before = await core.queries.operator.space(id);
         if (before === undefined) return unknownSpace(id);
         if (Object.keys(options).length === 0) return hoursAnswer(core, before);
@@ -49,7 +49,7 @@ export function hoursCommand(space: Command): void {
         // The days that `--week` leaves out come from what was read, which another user may change at the same moment.
         const seen = week === undefined ? {} : { seen: before };
         const change = { spaceId: id, terms, ...defined({ special }), ...seen };
-        const outcome = await core.commands.catalogue.changeSpace(change, context);
+        const outcome = await core.commands.catalogue.changeSpace(change, core.context);
         return isRefusal(outcome) ? outcome : hoursAnswer(core, outcome.state ?? before);
       }),
     );

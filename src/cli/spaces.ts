@@ -4,7 +4,7 @@ import { defined } from '../domain/defined.ts';
 import { DEFAULT_ANSWER_HOURS } from '../domain/limits.ts';
 import { namedAccount, printOwned } from './accounts.ts';
 import { amount, decimal, hours, wholeNumber } from './arguments.ts';
-import { type Answer, type OperatorCore, operate } from './operation.ts';
+import { type Answer, type OperatorCore, operate, operated } from './operation.ts';
 import { hoursCommand } from './space-hours.ts';
 import { answer, onId, subcommand, wrongUsage } from './subcommand.ts';
 
@@ -22,11 +22,11 @@ export function spaceCommands(venue: Command): void {
   addCommand(space);
   changeCommand(space);
   const onSpace = onId(space, 'space', '4', wholeNumber);
-  onSpace('close', 'stop taking new bookings; existing ones stay', async (core, id, context) =>
-    answer(await core.commands.catalogue.closeSpace(id, context), () => spaceAnswer(core, id)),
+  onSpace('close', 'stop taking new bookings; existing ones stay', async (core, id) =>
+    answer(await core.commands.catalogue.closeSpace(id, core.context), () => spaceAnswer(core, id)),
   );
-  onSpace('open', 'start taking bookings again', async (core, id, context) =>
-    answer(await core.commands.catalogue.openSpace(id, context), () => spaceAnswer(core, id)),
+  onSpace('open', 'start taking bookings again', async (core, id) =>
+    answer(await core.commands.catalogue.openSpace(id, core.context), () => spaceAnswer(core, id)),
   );
   hoursCommand(space);
   listCommand(space);
@@ -41,10 +41,10 @@ function addCommand(space: Command): void {
     .requiredOption('--duration <hours>', TERMS.duration, decimal)
     .requiredOption('--fee <amount>', TERMS.fee, amount)
     .option('--answer-hours <hours>', TERMS.answerHours, decimal, DEFAULT_ANSWER_HOURS)
-    .action(({ community, name, window, duration, fee, answerHours }, command) =>
-      operate(command, async (core, context) => {
+    .action(
+      operated(async (core, { community, name, window, duration, fee, answerHours }) => {
         const terms = { name, ...window, durationHours: duration, eventFee: fee, answerHours };
-        const added = await core.commands.catalogue.addSpace({ ...terms, communityId: community }, context);
+        const added = await core.commands.catalogue.addSpace({ ...terms, communityId: community }, core.context);
         return answer(added, (id) => spaceAnswer(core, id));
       }),
     );
@@ -62,9 +62,10 @@ function changeCommand(space: Command): void {
     .action((id, { name, window, duration, fee, answerHours }, command) => {
       const terms = { ...window, ...defined({ name, durationHours: duration, eventFee: fee, answerHours }) };
       if (Object.keys(terms).length === 0) throw wrongUsage('nothing to change: use at least one option');
-      return operate(command, async (core, context) =>
-        answer(await core.commands.catalogue.changeSpace({ spaceId: id, terms }, context), () => spaceAnswer(core, id)),
-      );
+      return operate(command, async (core) => {
+        const changed = await core.commands.catalogue.changeSpace({ spaceId: id, terms }, core.context);
+        return answer(changed, () => spaceAnswer(core, id));
+      });
     });
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { operate } from './operation.ts';
+import { operated } from './operation.ts';
 import { subcommand } from './subcommand.ts';
 
 export function statusCommand(venue: Command): void {
@@ -9,5 +9,5 @@ export function statusCommand(venue: Command): void {
     'show the living processes, which of them is active in which role, and what waits or failed',
     ['status', 'status --json'],
     `A process is shown once it was seen to live, which takes a moment. Of the read models it counts at most 1,001 events.`,
-  ).action((_, command) => operate(command, async ({ status }) => ({ json: await status() })));
+  ).action(operated(async ({ status }) => ({ json: await status() })));
 }

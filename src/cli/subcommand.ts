@@ -1,9 +1,8 @@
 import { type Command, CommanderError, type CommandUnknownOpts, type OptionValues } from '@commander-js/extra-typings';
-import type { CommandContext } from '../commands/command-handler.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { venueCommand } from '../text/venue-command.ts';
 import { wholeNumber } from './arguments.ts';
-import { type Answer, type OperatorCore, operate } from './operation.ts';
+import { type Answer, type OperatorCore, operated } from './operation.ts';
 
 /**
  * Adds a command to a group.
@@ -45,14 +44,10 @@ const exampleLines = (examples: readonly string[]): string =>
  */
 export const onId =
   <I>(group: Command, what: string, example: string, parse: (text: string) => I) =>
-  (
-    name: string,
-    description: string,
-    work: (core: OperatorCore, id: I, context: CommandContext) => Promise<Answer | Refusal>,
-  ): void => {
+  (name: string, description: string, work: (core: OperatorCore, id: I) => Promise<Answer | Refusal>): void => {
     subcommand(group, name, description, `${group.name()} ${name} ${example}`)
       .argument('<id>', `id of the ${what}`, (text) => ({ id: parse(text) }))
-      .action(({ id }, _, command) => operate(command, (core, context) => work(core, id, context)));
+      .action(operated((core, { id }) => work(core, id)));
   };
 
 /**

@@ -8,7 +8,7 @@ import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { listCommand, operateFor, requiredAccount } from './accounts.ts';
 import { invitationCommands } from './invitations.ts';
-import { type Answer, type Invoked, operate } from './operation.ts';
+import { type Answer, type Invoked, operate, operated } from './operation.ts';
 import { readPassword } from './password.ts';
 import { roleOption } from './role-option.ts';
 import { answer, subcommand, withAccount } from './subcommand.ts';
@@ -38,8 +38,8 @@ export function userCommands(venue: Command): void {
     'reset-link',
     'print a link with which a user sets a new password, within an hour and once',
     'user reset-link --email ada@example.com',
-  ).action(({ email }, command) =>
-    operate(command, ({ users, passwordReset }) =>
+  ).action(
+    operated(({ users, passwordReset }, { email }) =>
       withUser(users, email, async (user) => {
         const { url, until } = passwordReset.printed(user);
         return { json: { id: user.id, url, until }, note: 'Hand it to the user alone: it sets the password.' };
@@ -71,7 +71,7 @@ function addMembershipCommands(user: Command): void {
     .option(...roleOption('manager'))
     .action(({ email, role, ...named }, command) => {
       const account = requiredAccount(named);
-      return operateFor(command, account, async ({ users }, context) => {
+      return operateFor(command, account, async ({ users, context }) => {
         const password = await readPassword(`Password of ${email}: `);
         return answer(
           await users.add({ email, password, accounts: [account], ...defined({ role }) }, context),
@@ -92,7 +92,7 @@ function addMembershipCommands(user: Command): void {
     .option(...roleOption('manager'))
     .action(({ email, role = 'Manager', ...named }, command) => {
       const account = requiredAccount(named);
-      return operateFor(command, account, ({ users }, context) =>
+      return operateFor(command, account, ({ users, context }) =>
         withUser(users, email, async ({ id }) =>
           answer(await users.addAccount(id, account, role, context), userAnswer),
         ),
@@ -156,7 +156,7 @@ const operateOnUser = (
   email: string,
   work: (users: Users, user: User, context: CommandContext) => Promise<Answer | Refusal>,
 ): Promise<void> =>
-  operate(command, ({ users }, context) => withUser(users, email, (user) => work(users, user, context)));
+  operate(command, ({ users, context }) => withUser(users, email, (user) => work(users, user, context)));
 
 async function withUser(
   users: Users,

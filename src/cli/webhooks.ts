@@ -7,7 +7,7 @@ import { picked } from '../domain/picked.ts';
 import type { DeliveryDocument } from '../webhooks/webhooks.ts';
 import { listCommand } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
-import { type OperatorCore, operate } from './operation.ts';
+import { type OperatorCore, operated } from './operation.ts';
 import { answer, onId, subcommand } from './subcommand.ts';
 
 export function webhookCommands(venue: Command): void {
@@ -31,7 +31,7 @@ function addRegistrationCommands(webhook: Command): void {
   onRegistration('test', 'send a Test event, without retries', async ({ webhooks }, id) =>
     answer(await webhooks.sendTest(id), (sent) => ({ json: printed(sent) })),
   );
-  onRegistration('enable', 'resume deliveries to a disabled registration', async ({ commands }, id, context) =>
+  onRegistration('enable', 'resume deliveries to a disabled registration', async ({ commands, context }, id) =>
     answer(await commands.webhooks.enable({ webhookId: id }, context), () => ({ json: { id, status: 'enabled' } })),
   );
   subcommand(
@@ -42,20 +42,20 @@ function addRegistrationCommands(webhook: Command): void {
   )
     .argument('<id>', 'id of the registration')
     .option('--reason <text>', 'reason shown to the owner', 'Disabled by the operator.')
-    .action((id, { reason }, command) =>
-      operate(command, async ({ commands }, context) =>
+    .action(
+      operated(async ({ commands, context }, id, { reason }) =>
         answer(await commands.webhooks.disable({ webhookId: id, reason }, context), () => ({
           json: { id, status: 'disabled' },
         })),
       ),
     );
-  onRegistration('remove', 'remove a registration permanently', async ({ commands }, id, context) =>
+  onRegistration('remove', 'remove a registration permanently', async ({ commands, context }, id) =>
     answer(await commands.webhooks.remove({ webhookId: id }, context), () => ({ json: { id, removed: true } })),
   );
   onRegistration(
     'rotate',
     'create a new signing secret; the old one stays valid for 24 hours',
-    async ({ commands }, id, context) =>
+    async ({ commands, context }, id) =>
       answer(await commands.webhooks.rotate({ webhookId: id }, context), (rotated) => ({
         json: { id, signingSecret: rotated.signingSecret, previousUntil: rotated.previousUntil },
       })),
@@ -73,8 +73,8 @@ function addDeliveryCommands(webhook: Command): void {
     .argument('<id>', 'id of the registration')
     .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DELIVERY_STATES))
     .option('--limit <count>', 'maximum number of deliveries', wholeNumber, 50)
-    .action((id, { state, limit }, command) =>
-      operate(command, async ({ webhooks }) => {
+    .action(
+      operated(async ({ webhooks }, id, { state, limit }) => {
         const all = await webhooks.listDeliveries({ webhookId: id, limit, ...defined({ state }) });
         if (all.length === 0 && (await webhooks.isUnknown(id)))
           return refuse('ResourceNotFound', `There is no webhook ${id}.`);
@@ -104,8 +104,8 @@ function addDeliveryCommands(webhook: Command): void {
   )
     .argument('<id>', 'id of the registration')
     .requiredOption('--since <moment>', 'ISO 8601 timestamp with a time zone, or a date (midnight UTC)', moment)
-    .action((id, { since }, command) =>
-      operate(command, async ({ webhooks }) =>
+    .action(
+      operated(async ({ webhooks }, id, { since }) =>
         answer(await webhooks.recover(id, since), ({ due, from }) => ({
           json: { id, due, ...(from && { from }) },
           note: from && `Events before ${from} were left out: recovery goes back at most 30 days.`,
