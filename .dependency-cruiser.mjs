@@ -159,6 +159,7 @@ export const MAY_IMPORT = {
     'leases',
     'event-loop',
     'runtime',
+    'queries/due-bookings.ts',
   ],
 
   // What is written about the API for its clients: the OpenAPI document and the page made of it.

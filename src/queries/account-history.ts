@@ -19,7 +19,7 @@ import { inPages } from '../event-loop/in-pages.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { documentsIn, isAny } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
-import { readPage } from './read-page.ts';
+import { type Beginning, newestFirst, readPage } from './read-page.ts';
 
 export type AuditFilter = {
   /** Inclusive, in milliseconds since the epoch. */
@@ -46,9 +46,10 @@ export type ChangePage = {
   readonly previous: string | undefined;
 };
 
-type ChangeQuery = {
-  readonly topic?: Topic;
-  readonly of?: string;
+/** Changes of one topic, or of one subject (`space:3`). */
+type ChangeFilter = { readonly topic?: Topic; readonly of?: string };
+
+type ChangeQuery = ChangeFilter & {
   /** Only the latest changes before this position. */
   readonly before?: string;
   /** Only the earliest changes after this position. Takes precedence. */
@@ -56,24 +57,25 @@ type ChangeQuery = {
   readonly limit: number;
 };
 
-const SAMPLE = { limit: 1, before: 'p' };
+const NEWEST = { isBackwards: false, after: undefined, limit: 1 };
+const OLDER = { ...NEWEST, after: 'p' };
+const NEWER = { ...OLDER, isBackwards: true };
 const changesOfAccount = declareQuery(
   accountHistory,
-  (account: AccountKey, { topic, of, before, after, limit }: ChangeQuery): Find<AccountHistoryDocument> => {
-    const older = before === undefined ? undefined : { below: before };
-    const position = after === undefined ? older : { above: after };
+  (account: AccountKey, { topic, of }: ChangeFilter, page: Beginning<string>): Find<AccountHistoryDocument> => {
+    const { beyond: position, direction } = newestFirst(page);
     return {
       where: { account, ...defined({ topic, of, position }) },
-      sort: [{ field: 'position', direction: after === undefined ? 'descending' : 'ascending' }],
-      limit,
+      sort: [{ field: 'position', direction }],
+      limit: page.limit,
     };
   },
-  ['Brand:1', { limit: 1 }],
-  ['Brand:1', SAMPLE],
-  ['Brand:1', { ...SAMPLE, topic: 'keys' }],
-  ['Brand:1', { ...SAMPLE, of: 'space:1' }],
-  ['Brand:1', { limit: 1, after: 'p' }],
-  ['Brand:1', { limit: 1, after: 'p', topic: 'keys' }],
+  ['Brand:1', {}, NEWEST],
+  ['Brand:1', {}, OLDER],
+  ['Brand:1', { topic: 'keys' }, OLDER],
+  ['Brand:1', { of: 'space:1' }, OLDER],
+  ['Brand:1', {}, NEWER],
+  ['Brand:1', { topic: 'keys' }, NEWER],
 );
 
 const changeAt = declareQuery(
@@ -164,17 +166,13 @@ export function createAccountHistory({ events, readModels, personalData, names }
       return isAny(readModels.collection(accountHistory).find(wanted));
     },
 
-    /** A page of the changes of an account, visible to it: those of one topic, of one subject (`space:3`), or all. Newest first. */
-    async page(account: Account, query: ChangeQuery): Promise<ChangePage> {
-      const { topic, of } = query;
+    /** A page of the changes of an account, visible to it. Newest first. */
+    async page(account: Account, { before, after, limit, ...filter }: ChangeQuery): Promise<ChangePage> {
       const documents = readModels.collection(accountHistory);
       const { items, previous, next } = await readPage<AccountHistoryDocument, string>(
-        { limit: query.limit, after: query.before, before: query.after },
+        { limit, after: before, before: after },
         ({ position }) => position,
-        ({ isBackwards, after: from, limit }) => {
-          const place = defined({ topic, of, ...(isBackwards ? { after: from } : { before: from }) });
-          return documentsIn(documents.find(changesOfAccount(accountKey(account), { ...place, limit })));
-        },
+        (page) => documentsIn(documents.find(changesOfAccount(accountKey(account), filter, page))),
       );
       const streams = new Map(
         await Promise.all(

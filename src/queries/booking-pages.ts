@@ -6,7 +6,7 @@ import { daysLater, FIRST_ZONE, isPlainDate, LAST_ZONE, localDate, toTimestamp }
 import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
 import type { CancelledBy } from '../domain/events.ts';
-import { type BookingId, brandId, communityId, type PlainDate, bookingId as toBookingId } from '../domain/ids.ts';
+import { type BookingId, type PlainDate, bookingId as toBookingId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { inPages } from '../event-loop/in-pages.ts';
 import { merged } from '../event-loop/merged.ts';
@@ -14,6 +14,7 @@ import { isTurnUsedUp, nextSlice } from '../event-loop/slices.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { readPage } from './read-page.ts';
+import { BRAND, COMMUNITY, FROM } from './samples.ts';
 
 /** Pages of long lists of bookings, in the order of all lists: date, start hour, id (docs/decisions/bookings.md). */
 
@@ -60,10 +61,7 @@ type SortKey = Pick<BookingDocument, 'date' | 'startHour' | 'bookingId'>;
 export const ownedBy = (account: Account) =>
   account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id };
 
-const BRAND: Account = { kind: 'Brand', id: brandId(1) };
-const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
-const DATE = '2026-12-01' as PlainDate;
-const RANGE: DateRange = { startDate: DATE, endDate: DATE };
+const RANGE: DateRange = { startDate: FROM, endDate: FROM };
 const SOME = { in: [1, 2] };
 const DECLINED: BookingList = { status: 'Cancelled', cancelledBy: 'Community', charge: { exists: false } };
 

@@ -5,7 +5,7 @@ import type { Account } from '../domain/account.ts';
 import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
 import type { CancelledBy } from '../domain/events.ts';
-import { brandId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
+import { type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { inPages } from '../event-loop/in-pages.ts';
 import type { Page } from '../read-models/reader.ts';
@@ -20,6 +20,7 @@ import {
   type WholeList,
 } from './booking-pages.ts';
 import type { QueryDeps } from './query-deps.ts';
+import { BRAND, COMMUNITY, FROM, TO } from './samples.ts';
 
 export type BookingFilter = DateRange & { readonly status?: BookingStatus; readonly spaceId?: SpaceId };
 
@@ -47,12 +48,8 @@ export type BrandRecord = {
   readonly expired: number;
 };
 
-const BRAND: Account = { kind: 'Brand', id: brandId(1) };
-const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
-const FROM = '2026-12-01' as PlainDate;
-const TO = '2026-12-31' as PlainDate;
-
-const byDate = declareQuery(
+/** Those of an account, in the order of lists. */
+export const byDate = declareQuery(
   bookings,
   (account: Account, { status, spaceId, ...dates }: BookingFilter): Find<BookingDocument> => ({
     where: { ...ownedBy(account), ...defined({ status, spaceId, date: rangeOf(dates) }) },
@@ -84,8 +81,8 @@ const ofBrandAt = declareQuery(
   ): Find<BookingDocument> => ({
     where: { brandId: brand, communityId: community, status, ...defined({ cancelledBy }) },
   }),
-  [{ brandId: brandId(1), communityId: communityId(1) }, 'Completed'],
-  [{ brandId: brandId(1), communityId: communityId(1) }, 'Cancelled', 'Brand'],
+  [{ brandId: BRAND.id, communityId: COMMUNITY.id }, 'Completed'],
+  [{ brandId: BRAND.id, communityId: COMMUNITY.id }, 'Cancelled', 'Brand'],
 );
 
 /** How long a list that is being read may show texts that have been erased since it began. */

@@ -12,19 +12,11 @@ import { defined } from '../domain/defined.ts';
 import type { FeedContent } from '../domain/events.ts';
 import { latestOf } from '../domain/extremes.ts';
 import { closedTime } from '../domain/held-times.ts';
-import {
-  brandId,
-  type CommunityId,
-  communityId,
-  type PlainDate,
-  type SpaceId,
-  spaceId,
-  type Timestamp,
-} from '../domain/ids.ts';
+import type { CommunityId, PlainDate, SpaceId, Timestamp } from '../domain/ids.ts';
 import { picked } from '../domain/picked.ts';
 import { inPages } from '../event-loop/in-pages.ts';
 import { yieldEvery } from '../event-loop/slices.ts';
-import { ownedBy } from './booking-pages.ts';
+import { byDate } from './bookings.ts';
 import { reachingInto } from './closures.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
@@ -70,19 +62,6 @@ const newestOf = declareQuery(
   ['Brand:1'],
 );
 
-const FROM = '2026-12-01' as PlainDate;
-const TO = '2026-12-31' as PlainDate;
-const between = declareQuery(
-  bookings,
-  (account: Account, from: PlainDate, to: PlainDate, space?: SpaceId): Find<BookingDocument> => ({
-    where: { ...ownedBy(account), date: { from, to }, ...defined({ spaceId: space }) },
-    sort: [{ field: 'date' }, { field: 'startHour' }, { field: 'bookingId' }],
-  }),
-  [{ kind: 'Brand', id: brandId(1) }, FROM, TO],
-  [{ kind: 'Community', id: communityId(1) }, FROM, TO],
-  [{ kind: 'Community', id: communityId(1) }, FROM, TO, spaceId(1)],
-);
-
 export function createCalendarFeedQueries(
   deps: QueryDeps,
   spaces: Pick<ReturnType<typeof createSpaceQueries>, 'list' | 'community'>,
@@ -94,11 +73,10 @@ export function createCalendarFeedQueries(
     const ranges = new Map<string, ReturnType<typeof datesAround>>();
     const communities = new Map<CommunityId, Promise<CommunityDocument | undefined>>();
     // Wide enough for every zone; each booking is then compared with the dates of its own.
-    const from = daysLater(localDate(now, LAST_ZONE), -DAYS_BACK);
-    const to = daysLater(localDate(now, FIRST_ZONE), DAYS_AHEAD);
-    for await (const { document: booking } of readModels
-      .collection(bookings)
-      .find(between(feed.account, from, to, feed.spaceId))) {
+    const startDate = daysLater(localDate(now, LAST_ZONE), -DAYS_BACK);
+    const endDate = daysLater(localDate(now, FIRST_ZONE), DAYS_AHEAD);
+    const around = byDate(feed.account, { startDate, endDate, ...defined({ spaceId: feed.spaceId }) });
+    for await (const { document: booking } of readModels.collection(bookings).find(around)) {
       if (booking.status === 'Cancelled') continue;
       const { first, last } = ranges.getOrInsertComputed(booking.timeZone, (zone) => datesAround(now, zone));
       if (booking.date < first || booking.date > last) continue;

@@ -7,12 +7,13 @@ import { type Closure, covers } from '../domain/closure.ts';
 import { isOpenDay, termsOn } from '../domain/day-terms.ts';
 import { defined } from '../domain/defined.ts';
 import { bookedTime, closedTime, overlaps, widened } from '../domain/held-times.ts';
-import { type CommunityId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
+import { type CommunityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { yieldEvery } from '../event-loop/slices.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
+import { COMMUNITY, FROM, TO } from './samples.ts';
 
 /** How many bookings of a day or space wait for an answer, and how many are approved or completed. */
 export type BookingCounts = { readonly pending: number; readonly booked: number };
@@ -42,8 +43,6 @@ type LeavingOut = ClosedHours & Partial<Pick<ReadableClosure, 'leftOut' | 'dates
 const BOOKED: readonly BookingStatus[] = ['Approved', 'Completed'];
 const HELD: readonly BookingStatus[] = ['Pending', ...BOOKED];
 
-const FROM = '2026-12-01' as PlainDate;
-const TO = '2026-12-31' as PlainDate;
 const SPACES: readonly SpaceId[] = [toSpaceId(1), toSpaceId(2)];
 
 const heldBetween = declareQuery(
@@ -51,8 +50,8 @@ const heldBetween = declareQuery(
   (community: CommunityId, from: PlainDate, to: PlainDate, spaceId?: SpaceId): Find<BookingDocument> => ({
     where: { communityId: community, status: { in: HELD }, date: { from, to }, ...defined({ spaceId }) },
   }),
-  [communityId(1), FROM, TO],
-  [communityId(1), FROM, TO, toSpaceId(1)],
+  [COMMUNITY.id, FROM, TO],
+  [COMMUNITY.id, FROM, TO, toSpaceId(1)],
 );
 
 const ofDay = declareQuery(
@@ -73,9 +72,9 @@ const ofDay = declareQuery(
     sort: [{ field: 'startHour' }, { field: 'bookingId' }],
     ...defined({ limit }),
   }),
-  [communityId(1), FROM, HELD],
-  [communityId(1), FROM, ['Pending'], undefined, 3],
-  [communityId(1), FROM, BOOKED, SPACES, 3],
+  [COMMUNITY.id, FROM, HELD],
+  [COMMUNITY.id, FROM, ['Pending'], undefined, 3],
+  [COMMUNITY.id, FROM, BOOKED, SPACES, 3],
 );
 
 /** The bookings of a community by day. Texts stay sealed. */

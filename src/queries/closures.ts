@@ -3,11 +3,10 @@ import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { hasDayFrom } from '../domain/closure.ts';
 import { defined } from '../domain/defined.ts';
-import { type CommunityId, communityId, type PlainDate } from '../domain/ids.ts';
+import type { CommunityId, PlainDate } from '../domain/ids.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
-
-const DATE = '2026-12-24' as PlainDate;
+import { COMMUNITY, FROM, TO } from './samples.ts';
 
 /** Those of a community that reach into these dates, by their last date, with those that have ended. */
 export const reachingInto = declareQuery(
@@ -16,8 +15,8 @@ export const reachingInto = declareQuery(
     where: { communityId: owner, to: { from }, ...defined({ from: to && { to } }) },
     sort: [{ field: 'to' }, { field: 'closureId' }],
   }),
-  [communityId(1), DATE],
-  [communityId(1), DATE, DATE],
+  [COMMUNITY.id, FROM],
+  [COMMUNITY.id, FROM, TO],
 );
 
 export function createClosureQueries({ readModels, personalData }: QueryDeps) {

@@ -6,7 +6,7 @@ import { daysOfMonth, FIRST_ZONE, LAST_ZONE, toTimestamp, wallDay } from '../dom
 import { type ChargeTotals, totalsOf } from '../domain/charges.ts';
 import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
-import { brandId, communityId, type PlainDate, type Timestamp } from '../domain/ids.ts';
+import type { Timestamp } from '../domain/ids.ts';
 import { inPages } from '../event-loop/in-pages.ts';
 import { merged } from '../event-loop/merged.ts';
 import {
@@ -21,6 +21,7 @@ import {
 } from './booking-pages.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { type PageRequest, readPage } from './read-page.ts';
+import { BRAND, COMMUNITY, FROM, TO } from './samples.ts';
 
 /** A charge or a refund, at the moment at which it was made. */
 export type Made = { readonly kind: 'charge' | 'refund'; readonly at: Timestamp; readonly booking: BookingDocument };
@@ -48,10 +49,6 @@ export type MadePage = {
   readonly next: MadeCursor | undefined;
 };
 
-const BRAND: Account = { kind: 'Brand', id: brandId(1) };
-const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
-const DAY = '2026-12-01' as PlainDate;
-
 const CHARGED = { charge: { exists: true } } as const;
 
 const charged = declareQuery(
@@ -63,8 +60,8 @@ const charged = declareQuery(
       ...defined({ date: rangeOf(dates), refund: isKept && { exists: false } }),
     },
   }),
-  [COMMUNITY, { startDate: DAY, endDate: DAY }],
-  [BRAND, { startDate: DAY, endDate: DAY }, 'kept'],
+  [COMMUNITY, { startDate: FROM, endDate: TO }],
+  [BRAND, { startDate: FROM, endDate: TO }, 'kept'],
 );
 
 type Moments = { readonly from: Timestamp; readonly below: Timestamp };
@@ -81,37 +78,26 @@ const MOMENTS: Moments = { from: toTimestamp(0), below: toTimestamp(1) };
 const FIRST: Position = { direction: 'ascending', limit: 1 };
 const LATER: Position = { direction: 'descending', after: [toTimestamp(0), 1], limit: 1 };
 
-/** The charges made between two moments, of all bookings or of those in one time zone. */
-const chargesMade = declareQuery(
-  bookings,
-  (account: Account, approvedAt: Moments, timeZone?: string, position?: Position): Find<BookingDocument> => ({
-    where: { ...ownedBy(account), wasApproved: 'yes', approvedAt, ...defined({ timeZone }) },
-    ...(position && {
-      sort: (['approvedAt', 'bookingId'] as const).map((field) => ({ field, direction: position.direction })),
-      ...defined({ after: position.after, limit: position.limit }),
+/** The bookings with a moment between two others, of all time zones or of one. */
+const madeBetween = (at: 'approvedAt' | 'changedAt', where: Find<BookingDocument>['where']) =>
+  declareQuery(
+    bookings,
+    (account: Account, moments: Moments, timeZone?: string, position?: Position): Find<BookingDocument> => ({
+      where: { ...ownedBy(account), ...where, [at]: moments, ...defined({ timeZone }) },
+      ...(position && {
+        sort: ([at, 'bookingId'] as const).map((field) => ({ field, direction: position.direction })),
+        ...defined({ after: position.after, limit: position.limit }),
+      }),
     }),
-  }),
-  [COMMUNITY, MOMENTS],
-  [BRAND, MOMENTS, 'UTC'],
-  [COMMUNITY, MOMENTS, 'UTC', FIRST],
-  [BRAND, MOMENTS, 'UTC', LATER],
-);
+    [COMMUNITY, MOMENTS],
+    [BRAND, MOMENTS, 'UTC'],
+    [COMMUNITY, MOMENTS, 'UTC', FIRST],
+    [BRAND, MOMENTS, 'UTC', LATER],
+  );
 
-/** The same for refunds. The cancellation is the last change of a booking. */
-const refundsMade = declareQuery(
-  bookings,
-  (account: Account, changedAt: Moments, timeZone?: string, position?: Position): Find<BookingDocument> => ({
-    where: { ...ownedBy(account), status: 'Cancelled', refund: { above: 0 }, changedAt, ...defined({ timeZone }) },
-    ...(position && {
-      sort: (['changedAt', 'bookingId'] as const).map((field) => ({ field, direction: position.direction })),
-      ...defined({ after: position.after, limit: position.limit }),
-    }),
-  }),
-  [COMMUNITY, MOMENTS],
-  [BRAND, MOMENTS, 'UTC'],
-  [COMMUNITY, MOMENTS, 'UTC', FIRST],
-  [BRAND, MOMENTS, 'UTC', LATER],
-);
+const chargesMade = madeBetween('approvedAt', { wasApproved: 'yes' });
+/** The cancellation is the last change of a booking. */
+const refundsMade = madeBetween('changedAt', { status: 'Cancelled', refund: { above: 0 } });
 
 /**
  * The charges and refunds of an account in a month (YYYY-MM): of the events of the month, or those made in the month by the clock of

@@ -7,7 +7,7 @@ export type PageRequest<C> = {
 };
 
 /** Where a read begins: after a cursor, in the order of the list or backwards. */
-type Beginning<C> = { readonly isBackwards: boolean; readonly after: C | undefined; readonly limit: number };
+export type Beginning<C> = { readonly isBackwards: boolean; readonly after: C | undefined; readonly limit: number };
 
 type Page<T, C> = {
   readonly items: readonly T[];
@@ -42,3 +42,9 @@ export async function readPage<T, C>(
     next: last && (isBackwards || hasMore) ? cursorOf(last) : undefined,
   };
 }
+
+/** Where to read in a list that shows the newest first: beyond which values of the field that it is sorted by, and in which direction. */
+export const newestFirst = <C extends string | number>({ isBackwards = false, after }: Partial<Beginning<C>>) => ({
+  beyond: after === undefined ? undefined : isBackwards ? { above: after } : { below: after },
+  direction: isBackwards ? ('ascending' as const) : ('descending' as const),
+});

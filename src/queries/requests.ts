@@ -9,8 +9,6 @@ import {
   type Cents,
   type CommunityId,
   cents,
-  communityId,
-  type PlainDate,
   type SpaceId,
   type Timestamp,
   spaceId as toSpaceId,
@@ -19,6 +17,7 @@ import type { BookingStatus } from '../domain/space-day.ts';
 import { type Direction, isVisibleBooking, rangeOf } from './booking-pages.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
+import { COMMUNITY, FROM, TO } from './samples.ts';
 
 /** Filter of a community's pending requests. */
 export type RequestFilter = DateRange & {
@@ -52,8 +51,6 @@ type Part = {
   readonly limit?: number;
 };
 
-const FROM = '2026-12-01' as PlainDate;
-const TO = '2026-12-31' as PlainDate;
 const SOME: RequestFilter = { spaceId: toSpaceId(1), startDate: FROM, endDate: TO, min: cents(1), max: cents(2) };
 const NEW: RequestFilter = { madeSince: toTimestamp(0) };
 
@@ -73,13 +70,13 @@ const pendingOf = declareQuery(
     sort: SORTED_BY[order].map((field) => ({ field, direction })),
     ...defined({ after, limit }),
   }),
-  [communityId(1), {}, { order: 'deadline' }],
-  [communityId(1), {}, { order: 'date', limit: 1 }],
-  [communityId(1), {}, { order: 'deadline', direction: 'descending', after: [toTimestamp(0), 1], limit: 1 }],
-  [communityId(1), SOME, { order: 'deadline', limit: 1 }],
-  [communityId(1), SOME, { order: 'date', direction: 'descending', after: [FROM, 1, 1], limit: 1 }],
-  [communityId(1), NEW, { order: 'deadline', limit: 1 }],
-  [communityId(1), { ...SOME, ...NEW }, { order: 'date', limit: 1 }],
+  [COMMUNITY.id, {}, { order: 'deadline' }],
+  [COMMUNITY.id, {}, { order: 'date', limit: 1 }],
+  [COMMUNITY.id, {}, { order: 'deadline', direction: 'descending', after: [toTimestamp(0), 1], limit: 1 }],
+  [COMMUNITY.id, SOME, { order: 'deadline', limit: 1 }],
+  [COMMUNITY.id, SOME, { order: 'date', direction: 'descending', after: [FROM, 1, 1], limit: 1 }],
+  [COMMUNITY.id, NEW, { order: 'deadline', limit: 1 }],
+  [COMMUNITY.id, { ...SOME, ...NEW }, { order: 'date', limit: 1 }],
 );
 
 function rangeOrNone(range: { readonly from: string | number | undefined; readonly to?: number | undefined }) {
@@ -100,8 +97,8 @@ const heldOn = declareQuery(
     sort: [{ field: 'startHour' }, { field: 'bookingId' }],
     ...defined({ limit }),
   }),
-  [{ communityId: communityId(1), spaceId: toSpaceId(1), date: FROM }],
-  [{ communityId: communityId(1), spaceId: toSpaceId(1), date: FROM }, 2],
+  [{ communityId: COMMUNITY.id, spaceId: toSpaceId(1), date: FROM }],
+  [{ communityId: COMMUNITY.id, spaceId: toSpaceId(1), date: FROM }, 2],
 );
 
 /** The bookings and requests beside a request, on its day in its space: the first, and how many they are. */

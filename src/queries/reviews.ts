@@ -9,7 +9,6 @@ import { defined } from '../domain/defined.ts';
 import {
   type BookingId,
   type BrandId,
-  brandId,
   type CommunityId,
   type SpaceId,
   bookingId as toBookingId,
@@ -20,7 +19,8 @@ import { inPages } from '../event-loop/in-pages.ts';
 import { ownedBy } from './booking-pages.ts';
 import { documentsIn, documentsOf, isAny } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
-import { readPage } from './read-page.ts';
+import { type Beginning, newestFirst, readPage } from './read-page.ts';
+import { BRAND, COMMUNITY } from './samples.ts';
 
 const anyCompleted = declareQuery(
   bookings,
@@ -28,13 +28,13 @@ const anyCompleted = declareQuery(
     where: { brandId: brand, communityId, status: 'Completed' },
     limit: 1,
   }),
-  [brandId(1), toCommunityId(1)],
+  [BRAND.id, COMMUNITY.id],
 );
 
 const ofCommunity = declareQuery(
   reviews,
   (communityId: CommunityId): Find<ReviewDocument> => ({ where: { communityId }, sort: [{ field: 'reviewId' }] }),
-  [toCommunityId(1)],
+  [COMMUNITY.id],
 );
 
 const newestOfCommunity = declareQuery(
@@ -44,37 +44,27 @@ const newestOfCommunity = declareQuery(
     sort: [{ field: 'reviewId', direction: 'descending' }],
     limit,
   }),
-  [toCommunityId(1), undefined, 1],
-  [toCommunityId(1), 7, 1],
+  [COMMUNITY.id, undefined, 1],
+  [COMMUNITY.id, 7, 1],
 );
 
 /** Which reviews of an account: of one space, with one rating. */
 type ReviewFilter = { readonly spaceId?: SpaceId; readonly rating?: number };
 
-type Position = { readonly before?: number; readonly after?: number; readonly limit: number };
-
 const listed = declareQuery(
   reviews,
-  (account: Account, { spaceId, rating }: ReviewFilter, position?: Position): Find<ReviewDocument> => {
-    const older = position?.before === undefined ? undefined : { below: position.before };
-    const reviewId = position?.after === undefined ? older : { above: position.after };
+  (account: Account, { spaceId, rating }: ReviewFilter, page?: Beginning<number>): Find<ReviewDocument> => {
+    const { beyond: reviewId, direction } = newestFirst(page ?? {});
     return {
       where: { ...ownedBy(account), ...defined({ spaceId, rating, reviewId }) },
-      ...(position && {
-        sort: [{ field: 'reviewId', direction: position.after === undefined ? 'descending' : 'ascending' }],
-        limit: position.limit,
-      }),
+      ...(page && { sort: [{ field: 'reviewId', direction }], limit: page.limit }),
     };
   },
-  [{ kind: 'Community', id: toCommunityId(1) }, {}],
-  [{ kind: 'Community', id: toCommunityId(1) }, { spaceId: toSpaceId(1) }],
-  [
-    { kind: 'Community', id: toCommunityId(1) },
-    { spaceId: toSpaceId(1), rating: 5 },
-    { before: 7, limit: 1 },
-  ],
-  [{ kind: 'Brand', id: brandId(1) }, {}, { limit: 1 }],
-  [{ kind: 'Brand', id: brandId(1) }, {}, { after: 7, limit: 1 }],
+  [COMMUNITY, {}],
+  [COMMUNITY, { spaceId: toSpaceId(1) }],
+  [COMMUNITY, { spaceId: toSpaceId(1), rating: 5 }, { isBackwards: false, after: 7, limit: 1 }],
+  [BRAND, {}, { isBackwards: false, after: undefined, limit: 1 }],
+  [BRAND, {}, { isBackwards: true, after: 7, limit: 1 }],
 );
 
 const ofBookings = declareQuery(
@@ -93,8 +83,12 @@ type PageQuery = { readonly communityId: number; readonly before?: number; reado
 
 export type ReviewPage = { readonly reviews: readonly ReadableReview[]; readonly more: boolean };
 
-/** `after`: the page that ends before this review. Takes precedence. */
-type ListQuery = ReviewFilter & Position;
+type ListQuery = ReviewFilter & {
+  readonly before?: number;
+  /** The page that ends before this review. Takes precedence. */
+  readonly after?: number;
+  readonly limit: number;
+};
 
 export type ReviewList = {
   /** Newest first. */
@@ -171,12 +165,7 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
       const { items, previous, next } = await readPage<ReviewDocument, number>(
         { limit, after: before, before: after },
         ({ reviewId }) => reviewId,
-        ({ isBackwards, after: from, limit }) =>
-          documentsIn(
-            documents.find(
-              listed(account, filter, { ...defined(isBackwards ? { after: from } : { before: from }), limit }),
-            ),
-          ),
+        (page) => documentsIn(documents.find(listed(account, filter, page))),
       );
       return { reviews: await personalData.openReviews(items), previous, next };
     },

@@ -1,14 +1,12 @@
 import type { BaseLogger } from 'pino';
-import { type BookingDocument, bookings } from '../../projections/bookings.ts';
+import { bookings } from '../../projections/bookings.ts';
 import type { BookingCommands } from '../commands/bookings.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
-import type { Find } from '../document-store/document-store.ts';
-import { declareQuery } from '../document-store/queries.ts';
 import { SYSTEM } from '../domain/account.ts';
 import { endOf, expiryOf, MAX_RULE_CHANGE_MS } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
-import type { Timestamp } from '../domain/ids.ts';
 import { inRounds } from '../event-loop/rounds.ts';
+import { ending, expiring } from '../queries/due-bookings.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 
@@ -19,26 +17,6 @@ const QUERY_EVERY_ROUNDS = 5;
 const CHECK_RULES_EVERY_MS = 60_000;
 /** Bookings of one kind handled in a round; the rest follow in the next. */
 const ROUND = 500;
-
-/** Unanswered requests whose stored moment of expiry is not after `until`, earliest first. */
-const expiring = declareQuery(
-  bookings,
-  (until: Timestamp): Find<BookingDocument> => ({
-    where: { status: 'Pending', expiresAt: { to: until } },
-    sort: [{ field: 'expiresAt' }],
-  }),
-  [toTimestamp(0)],
-);
-
-/** Approved bookings whose stored end is not after `until`, earliest first. */
-const ending = declareQuery(
-  bookings,
-  (until: Timestamp): Find<BookingDocument> => ({
-    where: { status: 'Approved', endsAt: { to: until } },
-    sort: [{ field: 'endsAt' }],
-  }),
-  [toTimestamp(0)],
-);
 
 /**
  * Issues the timed commands: expires unanswered requests and completes approved bookings after their end
