@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { inRounds } from '../event-loop/rounds.ts';
+import { periodicJob } from '../event-loop/rounds.ts';
 import { type EventStore, logEnd } from '../event-store/event-store.ts';
 import { addMissingRecords, RECORDED_TYPES, type RecordsDeps } from './records.ts';
 
@@ -18,30 +18,19 @@ export function createLogFollower({
   readonly events: Pick<EventStore, 'subscribe'>;
   readonly projector: { isActive(): boolean };
   readonly logger: Pick<Logger, 'error'>;
-}): { start(): void; stop(): Promise<void> } {
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  let running: Promise<void> | undefined;
-
+}) {
   async function follow(): Promise<void> {
     if (!projector.isActive()) return;
     const after = await logEnd(deps.events);
     await addMissingRecords(deps);
-    for await (const { events } of deps.events.subscribe({ after, types: RECORDED_TYPES, signal }))
+    for await (const { events } of deps.events.subscribe({ after, types: RECORDED_TYPES, signal: job.signal }))
       if (events.length > 0) await addMissingRecords(deps);
   }
 
-  return {
-    start() {
-      running = inRounds(PERIOD_MS, signal, () =>
-        follow().catch((error: unknown) =>
-          logger.error({ err: error }, 'Records of revoked keys and removed webhooks cannot be added; trying again'),
-        ),
-      );
-    },
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
+  const job = periodicJob(PERIOD_MS, () =>
+    follow().catch((error: unknown) =>
+      logger.error({ err: error }, 'Records of revoked keys and removed webhooks cannot be added; trying again'),
+    ),
+  );
+  return job;
 }

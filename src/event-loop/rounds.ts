@@ -63,3 +63,21 @@ export async function inRounds(periodMs: number, signal: AbortSignal, round: () 
     if (!signal.aborted) await round();
   }
 }
+
+/** A job that runs in rounds between `start` and `stop`, which waits for the last one. See {@link inRounds}. */
+export function periodicJob(periodMs: number, round: () => Promise<unknown>) {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let running: Promise<void> | undefined;
+  return {
+    /** Aborted once the job is to stop. */
+    signal,
+    start(): void {
+      running = inRounds(periodMs, signal, round);
+    },
+    async stop(): Promise<void> {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -4,7 +4,7 @@ import type { ClosureCommands } from '../commands/closures.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { SYSTEM } from '../domain/account.ts';
-import { inRounds } from '../event-loop/rounds.ts';
+import { periodicJob } from '../event-loop/rounds.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 
 /** Interval between two looks, in milliseconds. */
@@ -26,10 +26,8 @@ export function createClosureFollowUp(deps: {
   readonly logger: Pick<BaseLogger, 'error' | 'info'>;
   /** Default {@link PERIOD_MS}. */
   readonly periodMs?: number;
-}): { start(): void; stop(): Promise<void> } {
+}) {
   const { readModels, logger, periodMs = PERIOD_MS } = deps;
-  const stopping = new AbortController();
-  let running: Promise<void> | undefined;
   /** How far each was at the last look. */
   let before = new Map<string, number>();
 
@@ -40,7 +38,7 @@ export function createClosureFollowUp(deps: {
       const { closureId, closedDays, openedDays } = document;
       const done = closedDays + openedDays;
       now.set(closureId, done);
-      if (before.get(closureId) !== done || stopping.signal.aborted) continue;
+      if (before.get(closureId) !== done || job.signal.aborted) continue;
       try {
         await deps.closures.finish(closureId, { actor: SYSTEM, correlationId: `scheduler-${closureId}` });
         logger.info({ closureId }, 'Finished a closed time that another process had left');
@@ -54,16 +52,8 @@ export function createClosureFollowUp(deps: {
       throw new AggregateError(failures, `${failures.length} closed times could not be finished`);
   }
 
-  const round = () =>
-    finishAll().catch((error: unknown) => logger.error({ err: error }, 'Closed times are not finished; trying again'));
-
-  return {
-    start() {
-      running = inRounds(periodMs, stopping.signal, round);
-    },
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
+  const job = periodicJob(periodMs, () =>
+    finishAll().catch((error: unknown) => logger.error({ err: error }, 'Closed times are not finished; trying again')),
+  );
+  return job;
 }

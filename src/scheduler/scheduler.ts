@@ -5,7 +5,7 @@ import type { CommandContext } from '../commands/command-handler.ts';
 import { SYSTEM } from '../domain/account.ts';
 import { endOf, expiryOf, MAX_RULE_CHANGE_MS } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
-import { inRounds } from '../event-loop/rounds.ts';
+import { periodicJob } from '../event-loop/rounds.ts';
 import { ending, expiring } from '../queries/due-bookings.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -35,8 +35,6 @@ export function createScheduler(deps: {
 }) {
   const { readModels, clock, clockProblem, logger, periodMs = PERIOD_MS } = deps;
   const documents = readModels.collection(bookings);
-  const stopping = new AbortController();
-  let running: Promise<void> | undefined;
   /** When the first booking that the last query has found falls due, in milliseconds since the epoch. */
   let nextDue = Number.NEGATIVE_INFINITY;
 
@@ -61,7 +59,7 @@ export function createScheduler(deps: {
     for (const { query, dueAt, act } of due) {
       let handled = 0;
       for await (const { document } of documents.find(query)) {
-        if (stopping.signal.aborted) return changed;
+        if (job.signal.aborted) return changed;
         if (handled === ROUND) {
           next = now;
           break;
@@ -107,15 +105,6 @@ export function createScheduler(deps: {
     }
   }
 
-  return {
-    runOnce,
-    start(): void {
-      running = inRounds(periodMs, stopping.signal, round);
-    },
-    /** Waits for the current round. */
-    async stop(): Promise<void> {
-      stopping.abort();
-      await running;
-    },
-  };
+  const job = periodicJob(periodMs, round);
+  return { ...job, runOnce };
 }
