@@ -35,10 +35,8 @@ export async function createApiKeyCommands({
       return key && !key.revoked;
     }),
     async existing(account) {
-      const stored = await Array.fromAsync(readModels.collection(apiKeys).find(ofAccount(account)));
-      return stored.flatMap(({ document: { apiKeyId: id, revokedAt } }) =>
-        revokedAt === undefined ? { apiKeyId: id } : [],
-      );
+      const keys = await readModels.collection(apiKeys).list(ofAccount(account));
+      return keys.filter(({ revokedAt }) => revokedAt === undefined).map(({ apiKeyId: id }) => ({ apiKeyId: id }));
     },
   });
   const tooMany = `An account can have at most ${apiKeysPerAccount} API keys; revoke one first.`;

@@ -51,7 +51,7 @@ export async function createBookingCommands(deps: CommandDeps) {
   ): Promise<Accepted<SpaceDay, BookingEvent> | Refusal> {
     const stored = await readModels.collection(bookings).get(String(id));
     if (stored === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
-    const { spaceId, date } = stored.document;
+    const { spaceId, date } = stored;
     const stream = streamOf.spaceDay(spaceId, date);
     return handler.execute(stream, spaceDay, context, (day) => decide(day, bookingId(id)));
   }
@@ -117,8 +117,8 @@ export async function createBookingCommands(deps: CommandDeps) {
 
       const wanted: RequestBooking = {
         bookingId: bookingId(await deps.ids.bookings.next()),
-        space: space.document,
-        brand: brand.document,
+        space,
+        brand,
         details,
         ...defined({ idempotencyKey, fingerprint }),
       };

@@ -48,8 +48,8 @@ export async function createCatalogueCommands({ handler, documents, readModels, 
     exist: eachOf(async ({ spaceId: id }) => (await handler.load(streamOf.space(id), space)) && true),
     async existing(account) {
       const owner = communityId(accountOfKey(account)?.id ?? 0);
-      const stored = await Array.fromAsync(readModels.collection(spaces).find(spacesOf(owner)));
-      return stored.map(({ document: { spaceId: id } }) => ({ spaceId: id }));
+      const owned = await readModels.collection(spaces).list(spacesOf(owner));
+      return owned.map(({ spaceId: id }) => ({ spaceId: id }));
     },
   });
   const oneMore = atMost(
@@ -86,12 +86,10 @@ export async function createCatalogueCommands({ handler, documents, readModels, 
       );
       if (isRefusal(outcome) || outcome.state === undefined) return outcome;
       const { timeZone } = outcome.state;
-      const owned = await Array.fromAsync(readModels.collection(spaces).find(spacesOf(communityId(id))));
+      const owned = await readModels.collection(spaces).list(spacesOf(communityId(id)));
       const moved = owned
-        .filter(({ document }) => document.timeZone !== timeZone)
-        .map(({ document }) =>
-          onSpace(document.spaceId, context, (state, spaceId) => moveSpace(state, { spaceId, timeZone })),
-        );
+        .filter((each) => each.timeZone !== timeZone)
+        .map((each) => onSpace(each.spaceId, context, (state, spaceId) => moveSpace(state, { spaceId, timeZone })));
       await Promise.all(moved);
       return outcome;
     },
@@ -114,10 +112,10 @@ export async function createCatalogueCommands({ handler, documents, readModels, 
       if (stored === undefined) return refuse('ResourceNotFound', `There is no community ${owner}.`);
       const wrong = wrongSpace(terms);
       if (wrong !== undefined) return wrong;
-      const account = accountKey({ kind: 'Community', id: stored.document.communityId });
+      const account = accountKey({ kind: 'Community', id: stored.communityId });
       const reserved = await quota.take(account, async () => ({ spaceId: spaceId(await ids.spaces.next()) }), oneMore);
       if (isRefusal(reserved)) return reserved;
-      const { communityId: community, timeZone } = stored.document;
+      const { communityId: community, timeZone } = stored;
       const added = { ...terms, ...reserved, communityId: community, timeZone };
       const outcome = await onSpace(added.spaceId, context, (existing) => addSpace(existing, added));
       if (!isRefusal(outcome)) return added.spaceId;

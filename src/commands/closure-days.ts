@@ -43,7 +43,7 @@ export function createClosureDays({ handler, readModels, personalData }: Command
     if (obstacle === undefined) return 'The hours were not free.';
     const other =
       typeof obstacle === 'object' && 'closed' in obstacle
-        ? (await readModels.collection(closures).get(obstacle.closed.closureId))?.document
+        ? await readModels.collection(closures).get(obstacle.closed.closureId)
         : undefined;
     const [opened] = await personalData.openClosures(other === undefined ? [] : [other]);
     return notFree(data, obstacle, of, opened?.title).details;
@@ -62,10 +62,9 @@ export function createClosureDays({ handler, readModels, personalData }: Command
 
   /** Finds the spaces with these ids. */
   async function spacesWith(ids: readonly SpaceId[]): Promise<(id: SpaceId) => Space> {
-    const stored = await readModels.collection(spaces).getMany(ids.map(String));
-    const byId = new Map(stored.map(({ document }) => [document.spaceId, document]));
+    const byKey = await readModels.collection(spaces).getMany(ids.map(String));
     return (id) => {
-      const space = byId.get(id);
+      const space = byKey.get(String(id));
       if (space === undefined) throw new Error(`Space ${id} has a closed time and is not in the read model`);
       return space;
     };

@@ -83,12 +83,8 @@ export function createClosureImport({
   return async (file, { communityId, isDryRun = false, progress }, context) => {
     const lines = await linesOf(file);
     if (isRefusal(lines)) return lines;
-    const stored = await Array.fromAsync(readModels.collection(spaces).find(spacesOf(communityId)));
-    const { planned, skipped } = await planOf(
-      lines,
-      stored.map(({ document }) => document),
-      communityId,
-    );
+    const owned = await readModels.collection(spaces).list(spacesOf(communityId));
+    const { planned, skipped } = await planOf(lines, owned, communityId);
     const done = { added: 0, addedBefore: 0 };
     const turn = yieldEvery(2);
     let handled = 0;

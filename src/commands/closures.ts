@@ -67,7 +67,7 @@ export function createClosureCommands(deps: CommandDeps) {
   /** The spaces that a command names, or all. */
   async function spaceIdsOf(owner: CommunityId, named: readonly number[] | undefined) {
     const owned = new Set<number>();
-    for await (const { document } of readModels.collection(spaces).find(spacesOf(owner))) owned.add(document.spaceId);
+    for await (const { spaceId } of readModels.collection(spaces).find(spacesOf(owner))) owned.add(spaceId);
     const missing = named?.find((id) => !owned.has(id));
     if (missing !== undefined) return refuse('ResourceNotFound', `Community ${owner} has no space ${missing}.`);
     if (owned.size === 0) return refuse('ResourceNotFound', `Community ${owner} has no space.`);
@@ -154,24 +154,24 @@ export function createClosureCommands(deps: CommandDeps) {
   async function endReplaced({ closureId: replacedBy, replaces }: Closure, context: CommandContext): Promise<void> {
     const replaced = replaces && (await load(replaces.closureId));
     const stored = replaces && (await readModels.collection(closures).get(replaces.closureId));
-    if (!replaced || replaced.hasEnded || stored?.document.leftOut.length !== stored?.document.days) return;
+    if (!replaced || replaced.hasEnded || stored?.leftOut.length !== stored?.days) return;
     await endAll({ ...replaced, replacedBy }, context);
   }
 
   /** A closed time that a command of its community names, and the date there. */
   async function currentOf({ closureId: id, communityId: owner }: Named) {
-    const stored = (await readModels.collection(closures).get(id))?.document;
+    const stored = await readModels.collection(closures).get(id);
     const owning = await readModels.collection(communities).get(String(owner));
     if (stored === undefined || stored.communityId !== owner || owning === undefined) return noClosure(id);
     if (stored.endedAt === undefined && stored.state === 'Working') return STILL_WORKING;
-    return { stored, today: localDate(clock(), owning.document.timeZone) };
+    return { stored, today: localDate(clock(), owning.timeZone) };
   }
 
   /** What to add, or why it is refused before anything is appended. */
   async function plan({ communityId: owner, spaceIds: named, closureId: given, ...wanted }: ClosureCommand) {
     const owning = await readModels.collection(communities).get(String(owner));
     if (owning === undefined) return refuse('ResourceNotFound', `There is no community ${owner}.`);
-    const { communityId: id, timeZone } = owning.document;
+    const { communityId: id, timeZone } = owning;
     const spaceIds = await spaceIdsOf(id, named);
     if (isRefusal(spaceIds)) return spaceIds;
     const command = { ...wanted, closureId: given ?? closureId(randomUUIDv7()), communityId: id, spaceIds };
@@ -191,7 +191,7 @@ export function createClosureCommands(deps: CommandDeps) {
       const before = wanted.closureId && (await load(wanted.closureId));
       if (before) {
         const stored = before.hasEnded ? await readModels.collection(closures).get(before.closureId) : undefined;
-        return stored !== undefined && wasNeverFree(stored.document) ? 'leftOut' : 'there';
+        return stored !== undefined && wasNeverFree(stored) ? 'leftOut' : 'there';
       }
       const planned = await plan(wanted);
       return isRefusal(planned) ? planned : undefined;

@@ -25,9 +25,9 @@ export async function openBookingsOf(owner: CommunityId, readModels: ReadModels)
   const documents = readModels.collection(bookings);
   let open: OpenBookings | undefined;
   for (const status of OPEN)
-    for await (const { document } of documents.find(lastFirst(owner, status, 1))) {
+    for await (const { date } of documents.find(lastFirst(owner, status, 1))) {
       const count = (await documents.count(lastFirst(owner, status))) + (open?.count ?? 0);
-      open = { count, lastDate: open === undefined || open.lastDate < document.date ? document.date : open.lastDate };
+      open = { count, lastDate: open === undefined || open.lastDate < date ? date : open.lastDate };
     }
   return open;
 }

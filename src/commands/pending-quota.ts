@@ -42,20 +42,19 @@ export function bookingStatuses({ handler, readModels, clock }: CommandDeps) {
   return {
     /** The statuses of these bookings in the read model; missing ones are left out. */
     async inReadModel(ids: readonly BookingId[]): Promise<ReadonlyMap<BookingId, BookingStatus>> {
-      const stored = await documents.getMany(ids.map(String));
-      return new Map(stored.map(({ document: { bookingId, status } }) => [bookingId, status]));
+      const found = await documents.getMany(ids.map(String));
+      return new Map(found.values().map(({ bookingId, status }) => [bookingId, status]));
     },
     /** The status in the log; undefined if it is not there. */
     async inLog(bookingId: BookingId, stream: string): Promise<BookingStatus | undefined> {
       return findBooking(await handler.load(stream, spaceDay), bookingId)?.status;
     },
     /** The pending requests of a brand in the read model. */
-    pending: (id: BrandId): Promise<readonly PendingRequest[]> =>
+    async pending(id: BrandId): Promise<readonly PendingRequest[]> {
       // No zone is more than a day behind UTC.
-      Array.fromAsync(
-        documents.find(pendingOf(id, daysLater(localDate(clock(), 'UTC'), -1))),
-        ({ document: { bookingId, spaceId, date } }) => ({ bookingId, stream: streamOf.spaceDay(spaceId, date) }),
-      ),
+      const pending = await documents.list(pendingOf(id, daysLater(localDate(clock(), 'UTC'), -1)));
+      return pending.map(({ bookingId, spaceId, date }) => ({ bookingId, stream: streamOf.spaceDay(spaceId, date) }));
+    },
   };
 }
 

@@ -19,7 +19,7 @@ export function createReviewCommands({ handler, readModels, ids }: CommandDeps) 
     ): Promise<Opened<ReviewPosted['data']> | Refusal> {
       const stored = await readModels.collection(bookings).get(String(command.bookingId));
       if (stored === undefined) return refuse('ResourceNotFound', `There is no booking ${command.bookingId}.`);
-      const day = await handler.load(streamOf.spaceDay(stored.document.spaceId, stored.document.date), spaceDay);
+      const day = await handler.load(streamOf.spaceDay(stored.spaceId, stored.date), spaceDay);
       const id = bookingId(command.bookingId);
       const posted = { ...command, bookingId: id, reviewId: reviewId(await ids.reviews.next()) };
       const outcome = await handler.execute(streamOf.review(id), review, context, (existing) =>

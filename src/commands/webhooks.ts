@@ -6,6 +6,7 @@ import type { AccountKey } from '../domain/account.ts';
 import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
 import type { WebhookEvent, WebhookOwner } from '../domain/events.ts';
 import { type Timestamp, type WebhookId, webhookId } from '../domain/ids.ts';
+import { picked } from '../domain/picked.ts';
 import { streamOf } from '../domain/streams.ts';
 import {
   disableWebhook,
@@ -55,11 +56,10 @@ export async function createWebhookCommands(deps: CommandDeps) {
   const quota = await openWebhookQuota({
     documents,
     load,
-    existing: (account) =>
-      Array.fromAsync(readModels.collection(webhooks).find(ofAccount(account)), ({ document }) => {
-        const { webhookId, credential } = document;
-        return { webhookId, credential };
-      }),
+    async existing(account) {
+      const registered = await readModels.collection(webhooks).list(ofAccount(account));
+      return registered.map((each) => picked(each, ['webhookId', 'credential']));
+    },
     clock,
     perAccount: webhooksPerAccount,
   });

@@ -47,7 +47,7 @@ export async function createMailContent(deps: {
         membersOf,
         preferences,
         wasApproved: async (bookingId) =>
-          (await readModels.collection(bookings).get(String(bookingId)))?.document.wasApproved === 'yes',
+          (await readModels.collection(bookings).get(String(bookingId)))?.wasApproved === 'yes',
         passwordChangedAt: async (userId) => (await users.get(userId))?.passwordChangedAt,
       }),
     },

@@ -17,7 +17,6 @@ import { evolveSpace, type Space } from '../domain/space.ts';
 import { textOwnerOf } from '../domain/text-owner.ts';
 import { inPages } from '../event-loop/in-pages.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import { documentsIn, isAny } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { type Beginning, newestFirst, readPage } from './read-page.ts';
 
@@ -118,13 +117,13 @@ export function createAccountHistory({ events, readModels, personalData, names }
   }
 
   const kindOf = async ({ of: { kind, id } }: RecordedChange): Promise<NamedChange['closureKind']> =>
-    kind === 'closure' ? (await readModels.collection(closures).get(id))?.document.kind : undefined;
+    kind === 'closure' ? (await readModels.collection(closures).get(id))?.kind : undefined;
 
   /** What a new closed time has replaced. Its read model never changes hours and title. */
   async function replacedBy(event: DomainEvent): Promise<NamedChange['replaced']> {
     if (event.type !== 'ClosureAdded' || event.data.replaces === undefined) return undefined;
     const stored = await readModels.collection(closures).get(event.data.replaces.closureId);
-    const [opened] = await personalData.openClosures(stored === undefined ? [] : [stored.document]);
+    const [opened] = await personalData.openClosures(stored === undefined ? [] : [stored]);
     return opened;
   }
 
@@ -162,8 +161,8 @@ export function createAccountHistory({ events, readModels, personalData, names }
   return {
     /** Whether there is a change of the account at a position: only such positions are cursors. */
     async hasChangeAt(account: Account, position: string): Promise<boolean> {
-      const wanted = changeAt(accountKey(account), position);
-      return isAny(readModels.collection(accountHistory).find(wanted));
+      const found = await readModels.collection(accountHistory).list(changeAt(accountKey(account), position));
+      return found.length > 0;
     },
 
     /** A page of the changes of an account, visible to it. Newest first. */
@@ -172,7 +171,7 @@ export function createAccountHistory({ events, readModels, personalData, names }
       const { items, previous, next } = await readPage<AccountHistoryDocument, string>(
         { limit, after: before, before: after },
         ({ position }) => position,
-        (page) => documentsIn(documents.find(changesOfAccount(accountKey(account), filter, page))),
+        (page) => documents.find(changesOfAccount(accountKey(account), filter, page)),
       );
       const streams = new Map(
         await Promise.all(

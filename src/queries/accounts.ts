@@ -18,14 +18,14 @@ export function createAccountQueries({ readModels }: { readonly readModels: Read
         kind === 'Brand'
           ? await readModels.collection(brands).get(key)
           : await readModels.collection(communities).get(key);
-      return stored?.document.name;
+      return stored?.name;
     },
 
     /** The name that an account had before it was renamed within a time; undefined if it has the same. */
     async formerName({ kind, id }: Account, since: Timestamp): Promise<string | undefined> {
       // Brands keep their names.
       const stored = kind === 'Brand' ? undefined : await readModels.collection(communities).get(String(id));
-      const { name, renamed } = stored?.document ?? {};
+      const { name, renamed } = stored ?? {};
       return renamed !== undefined && renamed.at > since && renamed.from !== name ? renamed.from : undefined;
     },
   };

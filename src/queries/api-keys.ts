@@ -2,7 +2,6 @@ import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 const newestOf = declareQuery(
@@ -18,6 +17,6 @@ export function createApiKeyQueries({ readModels }: QueryDeps) {
   return {
     /** Every key of an account, including revoked ones, newest first. The key itself is not stored. */
     listOfAccount: (account: Account): Promise<ApiKeyDocument[]> =>
-      documentsOf(readModels.collection(apiKeys).find(newestOf(accountKey(account)))),
+      readModels.collection(apiKeys).list(newestOf(accountKey(account))),
   };
 }

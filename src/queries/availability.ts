@@ -69,16 +69,15 @@ export function createAvailabilityQuery({ readModels, clock }: QueryDeps) {
   const days = readModels.collection(availability);
 
   return async ({ account, spaceId, date }: AvailabilityQuery): Promise<Availability | Refusal> => {
-    const [stored, day] = await Promise.all([allSpaces.get(String(spaceId)), days.get(availabilityKey(spaceId, date))]);
-    if (stored === undefined || !isVisibleSpace(account, stored.document))
+    const [space, day] = await Promise.all([allSpaces.get(String(spaceId)), days.get(availabilityKey(spaceId, date))]);
+    if (space === undefined || !isVisibleSpace(account, space))
       return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
-    const space = stored.document;
     const now = clock();
     const today = localDate(now, space.timeZone);
     if (date < today) return refuseField('date', `must be today (${today} in ${space.timeZone}) or later, got ${date}`);
     const wall = wallDay(date, space.timeZone);
     const begun = hoursBegun(wall, noticeUntil(space, now));
-    const heldHours: HeldHours<TakenHours> = day?.document ?? NOTHING;
+    const heldHours: HeldHours<TakenHours> = day ?? NOTHING;
     return {
       space,
       date,

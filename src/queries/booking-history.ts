@@ -38,9 +38,8 @@ export function createBookingHistory({ events, readModels, personalData, names }
     /** The history of a booking, or undefined if the viewer may not see it. */
     async ofBooking(viewer: Viewer, id: number, to: Until = {}): Promise<BookingHistory | undefined> {
       const stored = await readModels.collection(bookings).get(String(id));
-      if (stored === undefined || !(viewer === 'operator' || isVisibleBooking(viewer, stored.document)))
-        return undefined;
-      const ownEvents = await ofStream(stored.document, to, stored.document.bookingId);
+      if (stored === undefined || !(viewer === 'operator' || isVisibleBooking(viewer, stored))) return undefined;
+      const ownEvents = await ofStream(stored, to, stored.bookingId);
       const [booking] = await personalData.openBookings(folded(ownEvents));
       return { steps: await named(historySteps(await personalData.openEvents(ownEvents)), viewer), booking };
     },

@@ -11,7 +11,6 @@ import type { BookingStatus } from '../domain/space-day.ts';
 import { inPages } from '../event-loop/in-pages.ts';
 import { merged } from '../event-loop/merged.ts';
 import { isTurnUsedUp, nextSlice } from '../event-loop/slices.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { readPage } from './read-page.ts';
 import { BRAND, COMMUNITY, FROM } from './samples.ts';
@@ -165,7 +164,7 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     if (cursor === undefined) return undefined;
     const { date } = cursor;
     const bookingId = toBookingId(cursor.bookingId);
-    const booking = (await documents.get(String(bookingId)))?.document;
+    const booking = await documents.get(String(bookingId));
     // A made-up cursor gets hour 0, so that it does not reveal the hour of a booking that the account may not see.
     const isVisible = booking !== undefined && booking.date === date && isVisibleBooking(account, booking);
     return { date, startHour: isVisible ? booking.startHour : 0, bookingId };
@@ -181,10 +180,10 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     for (let after = begin; ; ) {
       const query = inOrder(account, list, segment, { direction, ...defined({ after, limit }) });
       if (limit === undefined) {
-        for await (const { document } of documents.find(query)) yield document;
+        yield* documents.find(query);
         return;
       }
-      const page = await documentsOf(documents.find(query));
+      const page = await documents.list(query);
       yield* page;
       if (page.length < limit) return;
       after = page.at(-1);

@@ -15,7 +15,6 @@ import {
   type WholeList,
 } from './booking-pages.ts';
 import type { PageQuery } from './bookings.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { communitiesById, spacesById } from './spaces.ts';
 
@@ -58,7 +57,7 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
   /** The names of the spaces that the account's bookings may be in. */
   async function spaceNames(account: Account): Promise<Names> {
     const own = account.kind === 'Community' ? account.id : undefined;
-    const documents = await documentsOf(readModels.collection(spaces).find(spacesById(own)));
+    const documents = await readModels.collection(spaces).list(spacesById(own));
     return new Map(
       documents.map(({ spaceId, name, formerNames = [] }) => [spaceId, [name, ...formerNames].map(folded)]),
     );
@@ -67,17 +66,17 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
   /** The names of the other parties that the account's bookings may have. */
   async function partyNames(account: Account): Promise<Names> {
     if (account.kind === 'Community') {
-      const documents = await documentsOf(readModels.collection(brands).find(brandsById()));
+      const documents = await readModels.collection(brands).list(brandsById());
       return new Map(documents.map(({ brandId, name }) => [brandId, [folded(name)]]));
     }
-    const documents = await documentsOf(readModels.collection(communities).find(communitiesById()));
+    const documents = await readModels.collection(communities).list(communitiesById());
     return new Map(documents.map(({ communityId, name }) => [communityId, [folded(name)]]));
   }
 
   async function byNumber(account: Account, text: string): Promise<BookingDocument | undefined> {
     const number = numberIn(text);
     if (number === undefined) return undefined;
-    const booking = (await readModels.collection(bookings).get(number.digits))?.document;
+    const booking = await readModels.collection(bookings).get(number.digits);
     return booking && isVisibleBooking(account, booking) ? booking : undefined;
   }
 

@@ -98,8 +98,8 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
     /** The booking, or undefined if the account may not see it. */
     async get(account: Account, bookingId: number): Promise<ReadableBooking | undefined> {
       const stored = await readModels.collection(bookings).get(String(bookingId));
-      if (stored === undefined || !isVisibleBooking(account, stored.document)) return undefined;
-      const [booking] = await personalData.openBookings([stored.document]);
+      if (stored === undefined || !isVisibleBooking(account, stored)) return undefined;
+      const [booking] = await personalData.openBookings([stored]);
       return booking;
     },
 
@@ -110,10 +110,8 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
     },
 
     /** The same with texts sealed, for callers that show none. */
-    async *list(account: Account, filter: BookingFilter = {}): AsyncGenerator<BookingDocument> {
-      const matching = readModels.collection(bookings).find(byDate(account, filter));
-      for await (const { document } of matching) yield document;
-    },
+    list: (account: Account, filter: BookingFilter = {}): AsyncIterable<BookingDocument> =>
+      readModels.collection(bookings).find(byDate(account, filter)),
 
     /** The same in pages, for long answers (docs/decisions/rest-api.md). */
     async *pages(account: Account, filter: BookingFilter = {}): AsyncGenerator<BookingRows> {
@@ -147,9 +145,8 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
      * The bookings between two days that the account may see, in all spaces or in one, in the order of lists. Texts stay sealed. For a
      * few weeks at most, because all are in memory.
      */
-    between(account: Account, startDate: PlainDate, endDate: PlainDate, spaceId?: SpaceId) {
-      return Array.fromAsync(this.list(account, { startDate, endDate, ...defined({ spaceId }) }));
-    },
+    between: (account: Account, startDate: PlainDate, endDate: PlainDate, spaceId?: SpaceId) =>
+      readModels.collection(bookings).list(byDate(account, { startDate, endDate, ...defined({ spaceId }) })),
 
     /** How many of the bookings the account may see are in this state, or `atMost` if there are more. */
     count: (account: Account, status: BookingStatus, atMost: number): Promise<number> =>

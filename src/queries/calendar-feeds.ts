@@ -2,7 +2,7 @@ import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import { type CalendarFeedDocument, calendarFeeds } from '../../projections/calendar-feeds.ts';
 import { type ClosureDocument, closures, type ReadableClosure } from '../../projections/closures.ts';
 import type { CommunityDocument } from '../../projections/communities.ts';
-import type { Find, Stored } from '../document-store/document-store.ts';
+import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { endOf, startOf } from '../domain/booking-moments.ts';
@@ -18,7 +18,6 @@ import { inPages } from '../event-loop/in-pages.ts';
 import { yieldEvery } from '../event-loop/slices.ts';
 import { byDate } from './bookings.ts';
 import { reachingInto } from './closures.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import type { createSpaceQueries } from './spaces.ts';
 
@@ -76,7 +75,7 @@ export function createCalendarFeedQueries(
     const startDate = daysLater(localDate(now, LAST_ZONE), -DAYS_BACK);
     const endDate = daysLater(localDate(now, FIRST_ZONE), DAYS_AHEAD);
     const around = byDate(feed.account, { startDate, endDate, ...defined({ spaceId: feed.spaceId }) });
-    for await (const { document: booking } of readModels.collection(bookings).find(around)) {
+    for await (const booking of readModels.collection(bookings).find(around)) {
       if (booking.status === 'Cancelled') continue;
       const { first, last } = ranges.getOrInsertComputed(booking.timeZone, (zone) => datesAround(now, zone));
       if (booking.date < first || booking.date > last) continue;
@@ -92,12 +91,10 @@ export function createCalendarFeedQueries(
     const { timeZone } = community;
     const { first, last } = datesAround(clock(), timeZone);
     const shown = new Map((await spaces.list(account)).map((each) => [each.spaceId, each]));
-    const reaching = documentsIn(
-      readModels.collection(closures).find(reachingInto(account.id, first, last)),
-      (closure) => isCurrent(closure, only),
-    );
-    for await (const page of inPages(reaching, OPENED_TOGETHER))
-      for (const closure of await personalData.openClosures(page)) {
+    const reaching = readModels.collection(closures).find(reachingInto(account.id, first, last));
+    for await (const page of inPages(reaching, OPENED_TOGETHER)) {
+      const current = page.filter((closure) => isCurrent(closure, only));
+      for (const closure of await personalData.openClosures(current)) {
         for (const { date, spaceIds } of closedDays(closure, first, last, only)) {
           const { from: start, until: end } = closedTime(wallDay(date, timeZone), closure);
           const closed = spaceIds.map((id) => shown.get(id));
@@ -112,12 +109,13 @@ export function createCalendarFeedQueries(
           };
         }
       }
+    }
   }
 
   return {
     /** The feeds of an account, or of all accounts, newest first. Their secrets are not stored. */
     list: (account: Account | undefined): Promise<CalendarFeedDocument[]> =>
-      documentsOf(readModels.collection(calendarFeeds).find(newestOf(account && accountKey(account)))),
+      readModels.collection(calendarFeeds).list(newestOf(account && accountKey(account))),
 
     /** What a feed shows: 30 days back and 400 ahead by the clock of each space. Without times that a change of the clocks skips. */
     async *entries(feed: Feed): AsyncGenerator<FeedEntry> {
@@ -156,11 +154,4 @@ function* closedDays(
     const spaceIds = closure.spaceIds.filter((id) => (only === undefined || id === only) && !open.has(`${id} ${date}`));
     if (spaceIds.length > 0) yield { date, spaceIds };
   }
-}
-
-async function* documentsIn<D extends object>(
-  stored: AsyncIterable<Stored<D>>,
-  isWanted: (document: D) => boolean,
-): AsyncGenerator<D> {
-  for await (const { document } of stored) if (isWanted(document)) yield document;
 }

@@ -11,7 +11,6 @@ import { type CommunityId, type PlainDate, type SpaceId, spaceId as toSpaceId } 
 import type { Space } from '../domain/space.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { yieldEvery } from '../event-loop/slices.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { COMMUNITY, FROM, TO } from './samples.ts';
 
@@ -106,13 +105,13 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
     const leftOut = new Set(closure.leftOut?.map(({ spaceId, date }) => `${spaceId} ${date}`));
     const first: BookingDocument[] = [];
     let count = 0;
-    for await (const { document } of documents.find(heldBetween(closure.communityId, closure.from, closure.to))) {
-      const { spaceId, date, timeZone } = document;
-      if (!covers(closure, document) || !isWanted(leftOut.has(`${spaceId} ${date}`), date)) continue;
+    for await (const booking of documents.find(heldBetween(closure.communityId, closure.from, closure.to))) {
+      const { spaceId, date, timeZone } = booking;
+      if (!covers(closure, booking) || !isWanted(leftOut.has(`${spaceId} ${date}`), date)) continue;
       const day = wallDay(date, timeZone);
-      if (!overlaps(bookedTime(day, document), widened(closedTime(day, closure), gapOf(spaceId)))) continue;
+      if (!overlaps(bookedTime(day, booking), widened(closedTime(day, closure), gapOf(spaceId)))) continue;
       count += 1;
-      if (first.length < limit) first.push(document);
+      if (first.length < limit) first.push(booking);
     }
     return { first, count };
   }
@@ -189,7 +188,7 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
     ): Promise<BookingDocument[]> {
       const spaces = spaceId && [spaceId];
       const find = (statuses: readonly BookingStatus[], most: number) =>
-        most <= 0 ? [] : documentsOf(documents.find(ofDay(community, date, statuses, spaces, most)));
+        most <= 0 ? [] : documents.list(ofDay(community, date, statuses, spaces, most));
       const pages = await Promise.all([
         find(['Pending'], Math.min(limit, pending)),
         find(BOOKED, Math.min(limit - pending, booked)),
@@ -199,7 +198,7 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
 
     /** The bookings of some spaces on a day, by start hour. */
     heldOn: (community: CommunityId, date: PlainDate, spaces: readonly SpaceId[]): Promise<BookingDocument[]> =>
-      documentsOf(documents.find(ofDay(community, date, HELD, spaces))),
+      documents.list(ofDay(community, date, HELD, spaces)),
 
     /** The first held bookings inside the hours of a closed time, and how many there are. */
     inside: (closure: LeavingOut, limit: number) =>
@@ -222,7 +221,7 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
     /** The first bookings of some spaces on a day that were declined, withdrawn or cancelled or expired, and how many there are. */
     async cancelledOn(community: CommunityId, date: PlainDate, spaces: readonly SpaceId[], limit: number) {
       const [first, count] = await Promise.all([
-        documentsOf(documents.find(ofDay(community, date, ['Cancelled'], spaces, limit))),
+        documents.list(ofDay(community, date, ['Cancelled'], spaces, limit)),
         documents.count(ofDay(community, date, ['Cancelled'], spaces)),
       ]);
       return { first, count };

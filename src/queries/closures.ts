@@ -4,7 +4,6 @@ import { declareQuery } from '../document-store/queries.ts';
 import { hasDayFrom } from '../domain/closure.ts';
 import { defined } from '../domain/defined.ts';
 import type { CommunityId, PlainDate } from '../domain/ids.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { COMMUNITY, FROM, TO } from './samples.ts';
 
@@ -23,7 +22,7 @@ export function createClosureQueries({ readModels, personalData }: QueryDeps) {
   return {
     /** The closed times and own events of a community that reach into these dates, by their first date, without those that have ended or no day left. */
     async list(owner: CommunityId, from: PlainDate, to?: PlainDate): Promise<readonly ReadableClosure[]> {
-      const documents = await documentsOf(readModels.collection(closures).find(reachingInto(owner, from, to)));
+      const documents = await readModels.collection(closures).list(reachingInto(owner, from, to));
       const current = documents.filter((each) => each.endedAt === undefined && hasDayFrom(each, from));
       const opened = await personalData.openClosures(current);
       return opened.toSorted((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0));
@@ -32,8 +31,8 @@ export function createClosureQueries({ readModels, personalData }: QueryDeps) {
     /** One of a community, also if it has ended. */
     async get(owner: CommunityId, closureId: string): Promise<ReadableClosure | undefined> {
       const stored = await readModels.collection(closures).get(closureId);
-      if (stored === undefined || stored.document.communityId !== owner) return undefined;
-      const [opened] = await personalData.openClosures([stored.document]);
+      if (stored === undefined || stored.communityId !== owner) return undefined;
+      const [opened] = await personalData.openClosures([stored]);
       return opened;
     },
   };

@@ -128,7 +128,7 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
     for (let after = position.after && placeBeside(position.after, kind, direction); ; ) {
       const place = { direction, ...defined({ after, limit }) };
       let count = 0;
-      for await (const { document: booking } of documents.find(query(account, momentsOf(month, zone), zone, place))) {
+      for await (const booking of documents.find(query(account, momentsOf(month, zone), zone, place))) {
         count += 1;
         const at = kind === 'charge' ? booking.approvedAt : booking.changedAt;
         if (at === undefined) continue;

@@ -19,7 +19,6 @@ import { isTooFar, noticeUntil, timeSlots } from '../domain/time-slots.ts';
 import { inPages } from '../event-loop/in-pages.ts';
 import { yieldEvery } from '../event-loop/slices.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { createSpaceQueries, isVisibleSpace, spacesById } from './spaces.ts';
 
@@ -88,11 +87,11 @@ export function createOpenDaysQuery(deps: QueryDeps) {
       return refuse('ResourceNotFound', `There is no community ${communityId}.`);
     if (spaceIds === undefined) {
       const owner = account.kind === 'Community' ? account.id : undefined;
-      const all = await documentsOf(readModels.collection(spaces).find(spacesById(owner)));
+      const all = await readModels.collection(spaces).list(spacesById(owner));
       return all.filter((space) => communityId === undefined || space.communityId === communityId);
     }
-    const stored = await readModels.collection(spaces).getMany([...new Set(spaceIds)].map(String));
-    const seen = stored.map(({ document }) => document).filter((space) => isVisibleSpace(account, space));
+    const found = await readModels.collection(spaces).getMany([...new Set(spaceIds)].map(String));
+    const seen = [...found.values()].filter((space) => isVisibleSpace(account, space));
     const missing = spaceIds.filter((id) => !seen.some(({ spaceId }) => spaceId === id));
     if (missing.length > 0) return refuse('ResourceNotFound', `There is no space ${missing.join(', ')}.`);
     const others = seen.filter((space) => communityId !== undefined && space.communityId !== communityId);
@@ -119,8 +118,7 @@ export function createOpenDaysQuery(deps: QueryDeps) {
     let searched = 0;
     for await (const chunk of inPages(candidates, CHUNK)) {
       const keys = chunk.map(({ space, date }) => availabilityKey(space.spaceId, date));
-      const stored = await readModels.collection(availability).getMany(keys);
-      const byKey = new Map(stored.map(({ key, document }) => [key, document]));
+      const byKey = await readModels.collection(availability).getMany(keys);
       for (const { space, date } of chunk) {
         await nextSlice();
         if (query.isWanted?.() === false) throw new Unavailable('The search for open days was given up');

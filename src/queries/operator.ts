@@ -13,7 +13,6 @@ import type { Subject } from '../domain/personal-text.ts';
 import type { Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
 import { brandsById } from './accounts.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { spacesById } from './spaces.ts';
 import { webhooksByAccount } from './webhooks.ts';
@@ -37,43 +36,43 @@ export function createOperatorQueries({ readModels, personalData }: QueryDeps) {
     isSubject: (subject: Subject): Promise<boolean> => personalData.isKnown(subject),
 
     /** By id. */
-    brands: (): Promise<Brand[]> => documentsOf(readModels.collection(brands).find(brandsById())),
+    brands: (): Promise<Brand[]> => readModels.collection(brands).list(brandsById()),
 
     /** A closed time or an own event, without its title. */
     async closure(closureId: string): Promise<ClosureDocument | undefined> {
-      return (await readModels.collection(closures).get(closureId))?.document;
+      return await readModels.collection(closures).get(closureId);
     },
 
     async space(spaceId: number): Promise<Space | undefined> {
-      return (await readModels.collection(spaces).get(String(spaceId)))?.document;
+      return await readModels.collection(spaces).get(String(spaceId));
     },
 
     /** Every space, or those of one community, by id. */
     async spaces(communityId?: number): Promise<Space[]> {
       const of = communityId === undefined ? undefined : toCommunityId(communityId);
-      return documentsOf(readModels.collection(spaces).find(spacesById(of)));
+      return readModels.collection(spaces).list(spacesById(of));
     },
 
     /** The streams with the events of a booking, or undefined if there is no such booking. */
     async streamsOf(bookingId: number): Promise<readonly string[] | undefined> {
       const stored = await readModels.collection(bookings).get(String(bookingId));
       if (stored === undefined) return undefined;
-      const { spaceId, date } = stored.document;
+      const { spaceId, date } = stored;
       return [streamOf.spaceDay(spaceId, date), streamOf.review(bookingId)];
     },
 
     async booking(bookingId: number): Promise<ReadableBooking | undefined> {
       const stored = await readModels.collection(bookings).get(String(bookingId));
-      const [booking] = await personalData.openBookings(stored === undefined ? [] : [stored.document]);
+      const [booking] = await personalData.openBookings(stored === undefined ? [] : [stored]);
       return booking;
     },
 
     /** Every API key, or those of one account, including revoked ones; by account, oldest first. */
     apiKeys: (account?: Account): Promise<ApiKeyDocument[]> =>
-      documentsOf(readModels.collection(apiKeys).find(keysByAccount(account && accountKey(account)))),
+      readModels.collection(apiKeys).list(keysByAccount(account && accountKey(account))),
 
     /** Every webhook registration, or those of one account; by account, oldest first. */
     webhooks: (account?: Account): Promise<WebhookDocument[]> =>
-      documentsOf(readModels.collection(webhooks).find(webhooksByAccount(account && accountKey(account)))),
+      readModels.collection(webhooks).list(webhooksByAccount(account && accountKey(account))),
   };
 }

@@ -13,9 +13,9 @@ export function createReminderQueries({ readModels }: QueryDeps) {
   async function* found(query: typeof expiring, from: number, to: number): AsyncGenerator<BookingDocument> {
     const widened = query(toTimestamp(to + MAX_RULE_CHANGE_MS), toTimestamp(from - MAX_RULE_CHANGE_MS));
     const pause = yieldEvery(SLICE_MS);
-    for await (const { document } of readModels.collection(bookings).find(widened)) {
+    for await (const booking of readModels.collection(bookings).find(widened)) {
       await pause();
-      yield document;
+      yield booking;
     }
   }
 

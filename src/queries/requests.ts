@@ -15,7 +15,6 @@ import {
 } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { type Direction, isVisibleBooking, rangeOf } from './booking-pages.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { COMMUNITY, FROM, TO } from './samples.ts';
 
@@ -110,7 +109,7 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
 
   async function beside(request: BookingDocument): Promise<Beside> {
     // The request itself may be among them.
-    const onDay = await documentsOf(documents.find(heldOn(request, 2)));
+    const onDay = await documents.list(heldOn(request, 2));
     const first = onDay.find(({ bookingId }) => bookingId !== request.bookingId);
     const total = onDay.length < 2 ? onDay.length : await documents.count(heldOn(request));
     return { first, count: total - (HELD.includes(request.status) ? 1 : 0) };
@@ -119,7 +118,7 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
   return {
     /** Some of the pending requests of a community, in an order. */
     pending: (community: CommunityId, filter: RequestFilter, part: Part): Promise<BookingDocument[]> =>
-      documentsOf(documents.find(pendingOf(community, filter, part))),
+      documents.list(pendingOf(community, filter, part)),
 
     count: (community: CommunityId, filter: RequestFilter): Promise<number> =>
       documents.count(pendingOf(community, filter, { order: 'deadline' })),
@@ -127,8 +126,7 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
     /** The bookings with these ids that the account may see, in this order. */
     async some(account: Account, ids: readonly number[]): Promise<BookingDocument[]> {
       if (ids.length === 0) return [];
-      const stored = await documents.getMany(ids.map(String));
-      const byKey = new Map(stored.map(({ key, document }) => [key, document]));
+      const byKey = await documents.getMany(ids.map(String));
       return ids.flatMap((id) => {
         const booking = byKey.get(String(id));
         return booking !== undefined && isVisibleBooking(account, booking) ? [booking] : [];
@@ -145,7 +143,7 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
     async othersOnDay(
       booking: Pick<BookingDocument, 'communityId' | 'spaceId' | 'date' | 'bookingId'>,
     ): Promise<BookingDocument[]> {
-      const onDay = await documentsOf(documents.find(heldOn(booking)));
+      const onDay = await documents.list(heldOn(booking));
       return onDay.filter(({ bookingId }) => bookingId !== booking.bookingId);
     },
   };

@@ -1,7 +1,7 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import { communities } from '../../projections/communities.ts';
 import { type ReadableReview, type ReviewDocument, reviews } from '../../projections/reviews.ts';
-import type { Find, Stored } from '../document-store/document-store.ts';
+import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
@@ -17,7 +17,6 @@ import {
 } from '../domain/ids.ts';
 import { inPages } from '../event-loop/in-pages.ts';
 import { ownedBy } from './booking-pages.ts';
-import { documentsIn, documentsOf, isAny } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { type Beginning, newestFirst, readPage } from './read-page.ts';
 import { BRAND, COMMUNITY } from './samples.ts';
@@ -109,14 +108,13 @@ export async function mayReadReviews(
   communityId: number,
 ): Promise<boolean> {
   if (account.kind === 'Community') return account.id === communityId;
-  const completed = anyCompleted(account.id, toCommunityId(communityId));
-  return isAny(readModels.collection(bookings).find(completed));
+  const completed = await readModels.collection(bookings).list(anyCompleted(account.id, toCommunityId(communityId)));
+  return completed.length > 0;
 }
 
 export function createReviewQueries({ readModels, personalData }: QueryDeps) {
-  async function* readable(stored: AsyncIterable<Stored<ReviewDocument>>): AsyncGenerator<ReadableReview> {
-    for await (const page of inPages(stored, OPENED_TOGETHER))
-      yield* await personalData.openReviews(page.map(({ document }) => document));
+  async function* readable(sealed: AsyncIterable<ReviewDocument>): AsyncGenerator<ReadableReview> {
+    for await (const page of inPages(sealed, OPENED_TOGETHER)) yield* await personalData.openReviews(page);
   }
 
   async function refuseReading(account: Account, communityId: number): Promise<Refusal | undefined> {
@@ -144,7 +142,7 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
       const [count, forgotten, [last]] = await Promise.all([
         documents.count(newest),
         personalData.forgottenVersion(),
-        documentsOf(documents.find(newest)),
+        documents.list(newest),
       ]);
       return `${readModels.nameOf(reviews)}.${count}.${last?.reviewId ?? 0}.${forgotten}`;
     },
@@ -154,7 +152,7 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
       const refused = await refuseReading(account, communityId);
       if (refused !== undefined) return refused;
       const query = newestOfCommunity(toCommunityId(communityId), before, limit + 1);
-      const matching = await documentsOf(readModels.collection(reviews).find(query));
+      const matching = await readModels.collection(reviews).list(query);
       return { reviews: await personalData.openReviews(matching.slice(0, limit)), more: matching.length > limit };
     },
 
@@ -165,7 +163,7 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
       const { items, previous, next } = await readPage<ReviewDocument, number>(
         { limit, after: before, before: after },
         ({ reviewId }) => reviewId,
-        (page) => documentsIn(documents.find(listed(account, filter, page))),
+        (page) => documents.find(listed(account, filter, page)),
       );
       return { reviews: await personalData.openReviews(items), previous, next };
     },
@@ -179,15 +177,15 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
 
     /** Which of these bookings have been reviewed. */
     async reviewedAmong(bookingIds: readonly BookingId[]): Promise<ReadonlySet<BookingId>> {
-      const documents = await documentsOf(readModels.collection(reviews).find(ofBookings(bookingIds)));
+      const documents = await readModels.collection(reviews).list(ofBookings(bookingIds));
       return new Set(documents.map(({ bookingId }) => bookingId));
     },
 
     /** The review of a booking, which the caller has found visible. */
     async ofBooking(booking: Pick<ReviewDocument, 'bookingId'>): Promise<ReadableReview | undefined> {
-      const stored = readModels.collection(reviews).find(ofBooking(booking.bookingId));
-      for await (const review of readable(stored)) return review;
-      return undefined;
+      const sealed = await readModels.collection(reviews).list(ofBooking(booking.bookingId));
+      const [review] = await personalData.openReviews(sealed);
+      return review;
     },
   };
 }

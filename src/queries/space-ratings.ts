@@ -19,8 +19,8 @@ export function createSpaceRatingQueries({ readModels, personalData }: QueryDeps
     );
     const readable = new Set(communities.filter((_, index) => mayRead[index]));
     const rated = spaces.filter(({ communityId }) => readable.has(communityId));
-    const stored = await readModels.collection(spaceRatings).getMany(rated.map(({ spaceId }) => String(spaceId)));
-    return new Map(stored.map(({ document }) => [document.spaceId, ratingOf(document)]));
+    const found = await readModels.collection(spaceRatings).getMany(rated.map(({ spaceId }) => String(spaceId)));
+    return new Map(found.values().map((each) => [each.spaceId, ratingOf(each)]));
   }
 
   /** The rating and the latest reviews of a space. Undefined if it has none that the account may read. */
@@ -29,11 +29,10 @@ export function createSpaceRatingQueries({ readModels, personalData }: QueryDeps
     { spaceId, communityId }: Space,
   ): Promise<{ readonly rating: Rating; readonly latest: readonly ReadableReview[] } | undefined> {
     if (!(await mayReadReviews({ readModels }, account, communityId))) return undefined;
-    const rated = (await readModels.collection(spaceRatings).get(String(spaceId)))?.document;
+    const rated = await readModels.collection(spaceRatings).get(String(spaceId));
     if (rated === undefined) return undefined;
     const latest = await Promise.all(rated.latest.map((id) => readModels.collection(reviews).get(String(id))));
-    const documents = latest.flatMap((one) => one?.document ?? []);
-    return { rating: ratingOf(rated), latest: await personalData.openReviews(documents) };
+    return { rating: ratingOf(rated), latest: await personalData.openReviews(latest.flatMap((one) => one ?? [])) };
   }
 
   return { list, ofSpace };

@@ -6,7 +6,6 @@ import type { Account } from '../domain/account.ts';
 import type { Community } from '../domain/community.ts';
 import { type CommunityId, communityId as toCommunityId } from '../domain/ids.ts';
 import type { NamedSpace, Space } from '../domain/space.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** A community sees its own spaces, a brand every space (docs/decisions/accounts.md). */
@@ -34,20 +33,20 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
   /** The space, or undefined if the account may not see it. */
   async function get(account: Account, spaceId: number): Promise<Space | undefined> {
     const stored = await readModels.collection(spaces).get(String(spaceId));
-    return stored && isVisibleSpace(account, stored.document) ? stored.document : undefined;
+    return stored && isVisibleSpace(account, stored) ? stored : undefined;
   }
 
   /** Every space that the account may see, by id. */
   async function list(account: Account): Promise<SpaceDocument[]> {
     const owner = account.kind === 'Community' ? account.id : undefined;
-    return documentsOf(readModels.collection(spaces).find(spacesById(owner)));
+    return readModels.collection(spaces).list(spacesById(owner));
   }
 
   const count = (account: Account): Promise<number> =>
     readModels.collection(spaces).count(spacesById(account.kind === 'Community' ? account.id : undefined));
 
   async function community(communityId: number): Promise<CommunityDocument | undefined> {
-    return (await readModels.collection(communities).get(String(communityId)))?.document;
+    return await readModels.collection(communities).get(String(communityId));
   }
 
   /** The community, or undefined if the account may not see it. */
@@ -59,12 +58,12 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
     list: readonly { readonly communityId: CommunityId }[],
   ): Promise<ReadonlyMap<CommunityId, CommunityDocument>> {
     const ids = new Set(list.map(({ communityId }) => communityId));
-    const stored = await readModels.collection(communities).getMany([...ids].map(String));
-    return new Map(stored.map(({ document }) => [document.communityId, document]));
+    const found = await readModels.collection(communities).getMany([...ids].map(String));
+    return new Map(found.values().map((each) => [each.communityId, each]));
   }
 
   async function allCommunities(): Promise<Community[]> {
-    return documentsOf(readModels.collection(communities).find(communitiesById()));
+    return readModels.collection(communities).list(communitiesById());
   }
 
   return {

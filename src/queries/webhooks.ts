@@ -3,7 +3,6 @@ import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { WebhookOwner } from '../domain/events.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 const oldestOfCredential = declareQuery(
@@ -30,16 +29,16 @@ export function createWebhookQueries({ readModels }: QueryDeps) {
   return {
     /** The registrations of one credential acting for one account (docs/decisions/webhook-deliveries.md), oldest first. */
     listOwned: ({ credential, account }: WebhookOwner): Promise<WebhookDocument[]> =>
-      documentsOf(readModels.collection(webhooks).find(oldestOfCredential(credential, accountKey(account)))),
+      readModels.collection(webhooks).list(oldestOfCredential(credential, accountKey(account))),
 
     /** A registration of the account, or undefined if it has no such registration. */
     async get(account: Account, webhookId: string): Promise<WebhookDocument | undefined> {
       const stored = await readModels.collection(webhooks).get(webhookId);
-      return stored?.document.account === accountKey(account) ? stored.document : undefined;
+      return stored?.account === accountKey(account) ? stored : undefined;
     },
 
     /** Every registration of an account, across its credentials, oldest first. For the console. */
     listOfAccount: (account: Account): Promise<WebhookDocument[]> =>
-      documentsOf(readModels.collection(webhooks).find(webhooksByAccount(accountKey(account)))),
+      readModels.collection(webhooks).list(webhooksByAccount(accountKey(account))),
   };
 }

@@ -6,8 +6,14 @@ import { Unavailable } from '../runtime/unavailable.ts';
 import { type CurrentGeneration, TRUST_MS } from './current-generation.ts';
 import type { GenerationId } from './generations.ts';
 
-/** The read operations of a read model. */
-export type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count' | 'groups'> & {
+/** The read operations of a read model. See `Documents`, except that they give the documents alone. */
+export type ReadModel<D extends object> = Pick<Documents<D>, 'count' | 'groups'> & {
+  get(key: string): Promise<D | undefined>;
+  /** Those that exist, by key. */
+  getMany(keys: readonly string[]): Promise<ReadonlyMap<string, D>>;
+  find(query: Query<D>): AsyncIterable<D>;
+  /** All that `find` finds. */
+  list(query: Query<D>): Promise<D[]>;
   pages(query: Query<D>): AsyncIterable<Page<D>>;
 };
 
@@ -122,16 +128,25 @@ export function createReader(deps: {
     await checkWhole();
   }
 
-  return <D extends object>(projection: Projection<D>): ReadModel<D> => ({
-    get: (key) => once(projection, (from) => from.get(key)),
-    getMany: (keys) => once(projection, (from) => from.getMany(keys)),
-    count: (query, atMost) => once(projection, (from) => from.count(query, atMost)),
-    groups: (query, by, sums) => once(projection, (from) => from.groups(query, by, sums)),
-    async *find(query) {
-      for await (const { rows } of pagesOf(projection, (from) => inPages(from.find(query), PAGE))) yield* rows;
-    },
-    pages: (query) => pagesOf(projection, (from) => from.pages(query)),
-  });
+  return <D extends object>(projection: Projection<D>): ReadModel<D> => {
+    async function* find(query: Query<D>): AsyncGenerator<D> {
+      for await (const { rows } of pagesOf(projection, (from) => inPages(from.find(query), PAGE)))
+        for (const { document } of rows) yield document;
+    }
+
+    return {
+      get: async (key) => (await once(projection, (from) => from.get(key)))?.document,
+      async getMany(keys) {
+        const stored = await once(projection, (from) => from.getMany(keys));
+        return new Map(stored.map(({ key, document }) => [key, document]));
+      },
+      count: (query, atMost) => once(projection, (from) => from.count(query, atMost)),
+      groups: (query, by, sums) => once(projection, (from) => from.groups(query, by, sums)),
+      find,
+      list: (query) => Array.fromAsync(find(query)),
+      pages: (query) => pagesOf(projection, (from) => from.pages(query)),
+    };
+  };
 }
 
 const UNATTENDED = 'no process keeps it up to date, start one with the role projector';

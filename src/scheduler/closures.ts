@@ -34,8 +34,7 @@ export function createClosureFollowUp(deps: {
   async function finishAll(): Promise<void> {
     const now = new Map<string, number>();
     const failures: unknown[] = [];
-    for await (const { document } of readModels.collection(closures).find(working())) {
-      const { closureId, closedDays, openedDays } = document;
+    for await (const { closureId, closedDays, openedDays } of readModels.collection(closures).find(working())) {
       const done = closedDays + openedDays;
       now.set(closureId, done);
       if (before.get(closureId) !== done || job.signal.aborted) continue;

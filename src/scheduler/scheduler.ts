@@ -58,20 +58,20 @@ export function createScheduler(deps: {
     const failures: unknown[] = [];
     for (const { query, dueAt, act } of due) {
       let handled = 0;
-      for await (const { document } of documents.find(query)) {
+      for await (const booking of documents.find(query)) {
         if (job.signal.aborted) return changed;
         if (handled === ROUND) {
           next = now;
           break;
         }
-        if (dueAt(document) > now) {
-          next = Math.min(next, dueAt(document));
+        if (dueAt(booking) > now) {
+          next = Math.min(next, dueAt(booking));
           continue;
         }
         handled += 1;
-        const context: CommandContext = { actor: SYSTEM, correlationId: `scheduler-${document.bookingId}` };
+        const context: CommandContext = { actor: SYSTEM, correlationId: `scheduler-${booking.bookingId}` };
         try {
-          const outcome = await act(document.bookingId, context);
+          const outcome = await act(booking.bookingId, context);
           if ('events' in outcome) changed += outcome.events.length;
         } catch (error) {
           // A failing booking must not block the others.

@@ -68,7 +68,7 @@ export function createRegistrations(deps: {
     (await credentials.isEnded(webhookId)) || (await load(webhookId))?.status === 'removed';
 
   async function find(webhookId: string): Promise<WebhookDocument | undefined> {
-    return (await readModels.collection(webhooks).get(webhookId))?.document;
+    return await readModels.collection(webhooks).get(webhookId);
   }
 
   /** The subscribers to an event, active or not. Events that are handled at the same time share a read. */
@@ -76,8 +76,8 @@ export function createRegistrations(deps: {
     const byAccount = new Map<AccountKey, WebhookDocument[]>(
       events.flatMap(accountsOf).map((account) => [account, []]),
     );
-    for await (const { document } of readModels.collection(webhooks).find(ofAccounts([...byAccount.keys()])))
-      byAccount.get(document.account)?.push(document);
+    for await (const webhook of readModels.collection(webhooks).find(ofAccounts([...byAccount.keys()])))
+      byAccount.get(webhook.account)?.push(webhook);
     const subscribersTo = (event: Recorded<DeliverableEvent>) =>
       accountsOf(event).flatMap((account) => byAccount.get(account)?.filter((each) => subscribes(each, event)) ?? []);
     return new Map(events.map((event) => [event, subscribersTo(event)]));

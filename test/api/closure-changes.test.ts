@@ -21,9 +21,9 @@ let service: RunningService;
 let community: Awaited<ReturnType<RunningService['community']>>;
 const commands = () => service.core.commands.closures;
 const readModels = () => service.core.projector.readModels;
-const stored = async (id: string) => (await readModels().collection(closures).get(id))?.document;
+const stored = async (id: string) => await readModels().collection(closures).get(id);
 const closedOn = async (space: number, date: string) =>
-  (await readModels().collection(availability).get(availabilityKey(space, date)))?.document.closed ?? [];
+  (await readModels().collection(availability).get(availabilityKey(space, date)))?.closed ?? [];
 
 beforeAll(async () => {
   service = await runService();

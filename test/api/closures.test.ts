@@ -42,7 +42,7 @@ const openHours = async (space: number, date: string): Promise<number[]> => {
   return slots.filter(({ isAvailable }) => isAvailable).map(({ hour }) => hour);
 };
 const closed = async (space: number, date: string) =>
-  (await service.core.projector.readModels.collection(availability).get(availabilityKey(space, date)))?.document.closed;
+  (await service.core.projector.readModels.collection(availability).get(availabilityKey(space, date)))?.closed;
 const wanted = (more: object = {}) => ({
   ...({
     communityId: community.id,
@@ -219,7 +219,7 @@ test('the scheduler finishes what a process that died had begun, also its end', 
     periodMs: 20,
   });
   followUp.start();
-  const state = async () => (await readModels.collection(closures).get(id))?.document.state;
+  const state = async () => (await readModels.collection(closures).get(id))?.state;
   await eventually(async () => expect(await state()).toBe('Done'));
   expect(await closed(room, '2027-02-03')).toHaveLength(1);
   const data = { closureId: id, communityId: communityId(community.id) };
@@ -236,7 +236,7 @@ test('the scheduler finishes what a process that died had begun, also its end', 
     await append(streamOf.venue_closure(ofDeadProcess.closureId), event, 'none');
   await eventually(async () => {
     const stored = await readModels.collection(closures).get(ofDeadProcess.closureId);
-    expect(stored?.document).toMatchObject({ endedAt: expect.any(String), state: 'Done' });
+    expect(stored).toMatchObject({ endedAt: expect.any(String), state: 'Done' });
   });
   await followUp.stop();
 });
@@ -289,7 +289,7 @@ test('closures, own events, their ends and bookings of the same hours race: no o
 
   for (const date of dates) {
     const read = await service.core.projector.readModels.collection(availability).get(availabilityKey(room, date));
-    const { taken = [], closed = [] } = read?.document ?? {};
+    const { taken = [], closed = [] } = read ?? {};
     expect(closed.filter((each) => ids.slice(0, 6).includes(each.closureId))).toEqual([]);
     const held = heldTimes(wallDay(date, 'Europe/Berlin'), { taken, closed });
     const live = [...held.ownEvents, ...held.taken];
@@ -297,7 +297,7 @@ test('closures, own events, their ends and bookings of the same hours race: no o
   }
   for (const id of ids) {
     const read = await service.core.projector.readModels.collection(closures).get(id);
-    expect(read?.document.state ?? 'Done', id).toBe('Done');
+    expect(read?.state ?? 'Done', id).toBe('Done');
   }
 });
 

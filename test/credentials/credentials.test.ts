@@ -32,7 +32,7 @@ let events: EventStore;
 let isFull: boolean;
 
 /** No read model shows a key. */
-const NO_READ_MODELS = { collection: () => ({ async *find() {} }) } as unknown as ReadModels;
+const NO_READ_MODELS = { collection: () => ({ list: async () => [] }) } as unknown as ReadModels;
 
 /** A process. No process projects. */
 async function openProcess() {

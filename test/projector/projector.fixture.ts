@@ -109,8 +109,9 @@ export async function read(
 export const appendMany = (count: number, spaces = 10) => appendEvents(events, count, spaces);
 
 export async function expectToEqualTheLog<D extends object>(readModels: ReadModels, projection: Projection<D>) {
-  const found = await Array.fromAsync(readModels.collection(projection).find(ask()));
-  expect(new Map(found.map(({ key, document }) => [key, document]))).toEqual(await expected(events, projection));
+  const pages = await Array.fromAsync(readModels.collection(projection).pages(ask()), ({ rows }) => rows);
+  const found = new Map(pages.flat().map((row) => [row.key, row.read()]));
+  expect(found).toEqual(await expected(events, projection));
 }
 
 /** On a busy machine, a process that misses heartbeats counts as dead for a moment, and its read models as unattended. */

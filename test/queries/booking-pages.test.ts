@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type BookingDocument, bookings, pendingBooking } from '../../projections/bookings.ts';
-import type { Collection, Documents, Query } from '../../src/document-store/document-store.ts';
+import type { Collection, Documents } from '../../src/document-store/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { bookingId, brandId, communityId, type PlainDate, spaceId, timestamp } from '../../src/domain/ids.ts';
 import {
@@ -12,6 +12,7 @@ import {
 } from '../../src/queries/booking-pages.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { day, requested } from '../domain/bookings.fixture.ts';
+import { readModelOf } from './one-read-model.ts';
 
 const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
 const LIMIT = 3;
@@ -39,13 +40,7 @@ describe.each(documentEngines)('pages of bookings on %s', (_, createDatabase) =>
     const store = await database.open();
     const opened: Collection<BookingDocument> = { name: 'bookings@1', indexes: bookings.indexes, kind: 'record' };
     documents = await store.open(opened);
-    // Stands in for the read models, with one collection.
-    const collection = () => ({
-      get: (key: string) => documents.get(key),
-      find: (query: Query<BookingDocument>) => documents.find(query),
-      count: (query: Query<BookingDocument>) => documents.count(query),
-    });
-    page = createBookingPages({ readModels: { collection } as never }).page;
+    page = createBookingPages({ readModels: { collection: () => readModelOf(documents) } as never }).page;
   });
   afterEach(() => database.remove());
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { type BookingDocument, bookings, pendingBooking } from '../../projections/bookings.ts';
-import type { Collection, Query } from '../../src/document-store/document-store.ts';
+import type { Collection } from '../../src/document-store/document-store.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { bookingId, brandId, cents, communityId } from '../../src/domain/ids.ts';
@@ -10,6 +10,7 @@ import { createBrandCharges, type LoggedCharge } from '../../src/queries/brand-c
 import { createSpaceQueries } from '../../src/queries/spaces.ts';
 import { createSqliteDatabase } from '../document-store/engines.ts';
 import { day, requested } from '../domain/bookings.fixture.ts';
+import { readModelOf } from './one-read-model.ts';
 
 const NOW = Date.parse('2026-12-15T12:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -85,17 +86,11 @@ async function chargesOf(booked: readonly Booked[], { now = NOW, withEvents = tr
   const list = booked.map(documentOf);
   for (const document of list) await documents.insert(String(document.bookingId), document);
   const named = {
-    get: async (key: string) => (Number(key) > 90 ? undefined : { document: { name: `Named ${key}` } }),
+    get: async (key: string) => (Number(key) > 90 ? undefined : { name: `Named ${key}` }),
     getMany: async (keys: readonly string[]) =>
-      keys.map((key) => ({ document: { communityId: Number(key), name: `Named ${key}` } })),
+      new Map(keys.map((key) => [key, { communityId: Number(key), name: `Named ${key}` }])),
   };
-  const collection = ({ name }: { readonly name: string }) =>
-    name === 'bookings'
-      ? {
-          find: (query: Query<BookingDocument>) => documents.find(query),
-          groups: (...asked: Parameters<typeof documents.groups>) => documents.groups(...asked),
-        }
-      : named;
+  const collection = ({ name }: { readonly name: string }) => (name === 'bookings' ? readModelOf(documents) : named);
   const readModels = { collection } as never;
   const charges = createBrandCharges(
     {

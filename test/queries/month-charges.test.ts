@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type BookingDocument, bookings, pendingBooking } from '../../projections/bookings.ts';
-import type { Collection, Documents, Query } from '../../src/document-store/document-store.ts';
+import type { Collection, Documents } from '../../src/document-store/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { bookingId, cents, communityId, timestamp } from '../../src/domain/ids.ts';
 import { createMonthCharges, type MadePage } from '../../src/queries/month-charges.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { day, requested } from '../domain/bookings.fixture.ts';
+import { readModelOf } from './one-read-model.ts';
 
 const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
 const BRAND: Account = { kind: 'Brand', id: requested().data.brandId };
@@ -20,12 +21,7 @@ describe.each(documentEngines)('charges of a month on %s', (_, createDatabase) =
     database = await createDatabase();
     const opened: Collection<BookingDocument> = { name: 'bookings@1', indexes: bookings.indexes, kind: 'record' };
     documents = await (await database.open()).open(opened);
-    const collection = () => ({
-      get: (key: string) => documents.get(key),
-      find: (query: Query<BookingDocument>) => documents.find(query),
-      groups: (...asked: Parameters<typeof documents.groups>) => documents.groups(...asked),
-    });
-    charges = createMonthCharges({ readModels: { collection } as never });
+    charges = createMonthCharges({ readModels: { collection: () => readModelOf(documents) } as never });
   });
   afterEach(() => database.remove());
 

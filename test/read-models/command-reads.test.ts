@@ -31,7 +31,7 @@ test('a command never misses its own change in a read model that it reads for th
   await appendEvent(events, 3, 'SpaceAdded');
   projector.start();
   const count = await readModels.collection(counts).get('0');
-  expect(count?.document.events).toBe(1);
+  expect(count?.events).toBe(1);
   await projector.stop();
 
   await appendEvent(events, 3, 'SpaceChanged');

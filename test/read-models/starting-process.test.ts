@@ -69,7 +69,7 @@ async function setUp() {
           .collection(projection)
           .get('0')
           .then(
-            (found) => found?.document.events ?? 0,
+            (found) => found?.events ?? 0,
             (error: unknown) => {
               expect(error).toBeInstanceOf(Unavailable);
               return undefined;

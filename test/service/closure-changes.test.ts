@@ -71,7 +71,7 @@ onEachPair((current) => {
       periodMs: 50,
     });
     followUp.start();
-    const all = () => Array.fromAsync(readModels.collection(closures).find(everyDocument()), (each) => each.document);
+    const all = () => readModels.collection(closures).list(everyDocument());
     await eventually(async () => expect((await all()).every(({ state }) => state === 'Done')).toBe(true));
     await followUp.stop();
     expect(await checkClosedTimes(core.events)).toEqual({ wrong: [], halfDone: [] });
@@ -79,7 +79,7 @@ onEachPair((current) => {
     for (const date of DATES)
       for (const room of rooms) {
         const stored = await readModels.collection(availability).get(availabilityKey(room, date));
-        const held = stored?.document.closed.length;
+        const held = stored?.closed.length;
         if (date !== LEFT_OUT) expect([room, date, held]).toEqual([room, date, 1]);
         // On some spaces, a change may have come first.
         else expect(held).toBeLessThanOrEqual(1);

@@ -84,7 +84,7 @@ onEachPair((current) => {
       periodMs: 50,
     });
     followUp.start();
-    const all = () => Array.fromAsync(readModels.collection(closures).find(everyDocument()), (each) => each.document);
+    const all = () => readModels.collection(closures).list(everyDocument());
     await eventually(async () => expect((await all()).map(({ state }) => state)).toEqual(Array(7).fill('Done')));
     await followUp.stop();
     expect(await checkClosedTimes(core.events)).toEqual({ wrong: [], halfDone: [] });

@@ -235,7 +235,7 @@ async function afterProbes(webhookId: string, failedProbes: number): Promise<voi
 }
 
 const isEnabled = async (webhookId: string) =>
-  (await venue.readModels.collection(registrations).get(webhookId))?.document.status === 'enabled';
+  (await venue.readModels.collection(registrations).get(webhookId))?.status === 'enabled';
 
 test('720 failed probes in a row disable a registration; a success restarts the count', async () => {
   const receiver = await receive(answering(503));
@@ -255,7 +255,7 @@ test('720 failed probes in a row disable a registration; a success restarts the 
   const restarted = await venue.deliver();
   await tryAgain(restarted, webhookId, receiver);
   await eventually(async () =>
-    expect((await venue.readModels.collection(registrations).get(webhookId))?.document).toMatchObject({
+    expect(await venue.readModels.collection(registrations).get(webhookId)).toMatchObject({
       status: 'disabled',
       disabledReason: '720 attempts in a row failed',
     }),
@@ -534,7 +534,7 @@ test('deliveries are listed newest first, by state', async () => {
       const [newest] = await webhooks.listDeliveries({ webhookId, limit: 1 });
       expect(JSON.parse(newest?.body ?? '{}').data?.bookingId).toBe(i);
       expect(newest?.state).toBe(i === 2 ? 'Failed' : 'Delivered');
-      expect((await venue.readModels.collection(registrations).get(webhookId))?.document.status).toBe(
+      expect((await venue.readModels.collection(registrations).get(webhookId))?.status).toBe(
         i === 2 ? 'disabled' : 'enabled',
       );
     });

@@ -21,7 +21,7 @@ async function registered(webhookId: string): Promise<WebhookDocument> {
   return eventually(async () => {
     const found = await venue.readModels.collection(registrations).get(webhookId);
     if (found === undefined) throw new Error('The read model does not show it yet');
-    return found.document;
+    return found;
   });
 }
 

@@ -41,7 +41,7 @@ export async function earlierEvents(
   /** A review has a stream of its own. It does not wait for the read model of bookings, which has long passed the booking. */
   async function bookingStream(): Promise<string | undefined> {
     try {
-      const booking = (await readModels.collection(bookings).get(String(event.data.bookingId)))?.document;
+      const booking = await readModels.collection(bookings).get(String(event.data.bookingId));
       return booking && streamOf.spaceDay(booking.spaceId, booking.date);
     } catch (error) {
       if (error instanceof Unavailable) return undefined;
