@@ -319,9 +319,8 @@ async function openMonitoring(config: Config, logger: Logger) {
     observe(core: Core, stopping: () => boolean): void {
       const check = readinessOf(core, stopping);
       const readings = createReadings({
+        ...core,
         check,
-        facts: core.facts,
-        clock: core.clock,
         ...(isEmbedded(config) && { freeBytes: () => freeBytes(config.dataDir) }),
       });
       server.observe({ check, readings });

@@ -8,6 +8,7 @@ import { type Commands, createCommands } from './commands/commands.ts';
 import type { Config } from './config.ts';
 import { openCredentials } from './credentials/credentials.ts';
 import { defined } from './domain/defined.ts';
+import type { Subject } from './domain/personal-text.ts';
 import { openSqliteDocuments } from './engines.ts';
 import { isLoopbackHost } from './http/loopback.ts';
 import { composeLinks } from './mail/compose/links.ts';
@@ -16,10 +17,8 @@ import { createMailContent, INBOX_SENDER } from './mail/mail-content.ts';
 import { createUnsubscribing } from './mail/unsubscribing.ts';
 import { type Metrics, NO_METRICS } from './monitoring/metrics.ts';
 import { readServiceStatus } from './monitoring/service-status.ts';
-import { createStoreFacts } from './monitoring/store-facts.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
 import { openPeople } from './people.ts';
-import type { CopyOf } from './personal-data/copies.ts';
 import { createPersonalData } from './personal-data/personal-data.ts';
 import { listReadModels } from './projector/listing.ts';
 import { createAccountQueries } from './queries/accounts.ts';
@@ -149,17 +148,15 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     links: composeLinks({ ...people, publicUrl, clock, accounts: queries.accounts }),
   });
   const audit = createAudit({ ...base, ...config, settings: config, logId: identity.logId });
-  const facts = createStoreFacts({ documents, webhooks, mail, audit });
 
   return {
     ...base,
     audit,
     metrics,
-    facts,
     /** The id of the log. */
     logId,
     /** The processes and the store, for an operator. */
-    status: () => readServiceStatus({ ...base, readModels: readModels.status, webhooks, facts }),
+    status: () => readServiceStatus({ ...base, readModels: readModels.status, webhooks, mail, audit }),
     personalData,
     credentials,
     commands,
@@ -187,7 +184,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
       return resealRecords(documents, secretKey, onProgress);
     },
     /** Copies all data held about a subject. */
-    async copyOf(...[subject, onProgress]: Parameters<CopyOf>): ReturnType<CopyOf> {
+    async copyOf(subject: Subject, onProgress: (examined: number) => void) {
       const { createCopyOf } = await import('./personal-data/copies.ts');
       const readers = {
         webhookDeliveries: webhooks.getDelivery,

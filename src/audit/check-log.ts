@@ -25,16 +25,7 @@ export type Finding =
   /** The event matches the checkpoints, but the store's tree does not. Proofs cannot be made from it. */
   | { readonly found: 'tree'; readonly level: number; readonly index: number };
 
-export type LogCheck = {
-  readonly events: number;
-  /** Number of checkpoints that the log matches. */
-  readonly confirmed: number;
-  /** The last of them. */
-  readonly confirmedUpTo: number;
-  readonly root: Hash;
-  /** Empty if nothing is wrong. */
-  readonly findings: readonly Finding[];
-};
+export type LogCheck = Awaited<ReturnType<typeof checkLog>>;
 
 /** Events per progress report. */
 const PROGRESS_EVERY = 1_000;
@@ -52,11 +43,12 @@ export async function checkLog(deps: {
   readonly leaves?: readonly AsyncIterable<KeptLeaf>[];
   readonly tile?: { readonly size: number; readonly read: ReadTile };
   readonly onProgress?: (progress: { readonly done: number }) => void;
-}): Promise<LogCheck> {
+}) {
   const checkpoints = deps.checkpoints.toSorted((a, b) => a.size - b.size);
   const comparisons = (deps.leaves ?? []).map((leaves) => createComparison(leaves));
   const tree = await continueTree(0, async () => []);
   const tiles = createTileComparison(deps.tile);
+  /** The number of checkpoints that the log matches, and the last of them. */
   let confirmed = 0;
   let confirmedUpTo = 0;
   let refuted: number | undefined;
@@ -87,18 +79,13 @@ export async function checkLog(deps: {
   for (const each of comparisons) await each.end(tree.size());
   deps.onProgress?.({ done: tree.size() });
   const sealed = checkpoints.at(-1)?.size ?? 0;
-  return {
-    events: tree.size(),
-    confirmed,
-    confirmedUpTo,
-    root: await tree.root(),
-    findings: [
-      ...(refuted === undefined ? [] : [{ found: 'changed', from: confirmedUpTo, to: refuted } as const]),
-      ...(sealed > tree.size() ? [{ found: 'cut', events: tree.size(), sealed } as const] : []),
-      ...comparisons.flatMap((each) => each.finding() ?? []),
-      ...(tiles.finding() ?? []),
-    ],
-  };
+  const findings: readonly Finding[] = [
+    ...(refuted === undefined ? [] : [{ found: 'changed', from: confirmedUpTo, to: refuted } as const]),
+    ...(sealed > tree.size() ? [{ found: 'cut', events: tree.size(), sealed } as const] : []),
+    ...comparisons.flatMap((each) => each.finding() ?? []),
+    ...(tiles.finding() ?? []),
+  ];
+  return { events: tree.size(), confirmed, confirmedUpTo, root: await tree.root(), findings };
 }
 
 /** Compares the events of a log with the kept ones, up to the first difference. */

@@ -1,7 +1,7 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { maxOf } from '../domain/extremes.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import { checkLog, type KeptLeaf, type LogCheck } from './check-log.ts';
+import { checkLog, type KeptLeaf } from './check-log.ts';
 import { type Checkpoint, openSealed } from './checkpoint.ts';
 import type { Consistency } from './growth.ts';
 import { consistencyProof, isConsistent } from './merkle-tree.ts';
@@ -12,23 +12,12 @@ import { nodesOf } from './tree-tiles.ts';
 
 type Signed = Checkpoint & { readonly note: string };
 
-export type StoreCheck = LogCheck & {
-  /** The size of the newest checkpoint of the store; 0 if there is none. */
-  readonly sealed: number;
-  /** Problems of the store's own seals. */
-  readonly problems: readonly string[];
-  /**
-   * Growth proof from the largest kept checkpoint that is not larger than the store's newest one. Absent if there is none, or if there is a
-   * problem.
-   */
-  readonly consistency?: Consistency;
-};
-
 /**
  * Recomputes the tree of a store's log, and compares it with kept checkpoints and exports. Needs no secret, changes nothing, and may run
  * while the service runs.
  * @param deps.seals whether to compare it with the store's own checkpoints and hashes too
  * @param deps.checkpoints checkpoints that were kept elsewhere
+ * @returns also the size of the newest checkpoint of the store, 0 if there is none, and the problems of its own seals
  */
 export async function checkStore(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
@@ -37,7 +26,7 @@ export async function checkStore(deps: {
   readonly checkpoints: readonly Signed[];
   readonly leaves: readonly AsyncIterable<KeptLeaf>[];
   readonly onProgress?: (progress: { readonly done: number; readonly total?: number }) => void;
-}): Promise<StoreCheck> {
+}) {
   const records = await openSealRecords(deps.documents);
   // Read the log after the checkpoints, so that it has all events that they seal.
   const own = await checkpointsOf(records);
@@ -75,6 +64,7 @@ async function checkpointsOf(
   return { checkpoints, problems };
 }
 
+/** Growth proof from the largest kept checkpoint that is not larger than the store's newest one. */
 async function consistencyOf(
   checkpoints: readonly Signed[],
   head: Signed | undefined,

@@ -1,14 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { toOperatorBrand } from '../contract/account.ts';
 import { type OperatorCharge, toOperatorCharge, toOperatorTotal } from '../contract/charge.ts';
-import type { Brand } from '../domain/brand.ts';
 import { isMonth } from '../domain/calendar.ts';
 import { CHARGE_BASES, type ChargeBasis, type ChargeTotals, totalsOf } from '../domain/charges.ts';
-import { isRefusal } from '../domain/decision.ts';
+import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { formatAmount } from '../domain/pricing.ts';
 import { csvHeader, csvLine } from '../text/csv.ts';
 import { wholeNumber } from './arguments.ts';
-import { type Invoked, isJson, operated, tell, writerOf } from './operation.ts';
+import { type Invoked, isJson, type OperatorCore, operated, tell, writerOf } from './operation.ts';
 import { toText } from './print.ts';
 import { subcommand } from './subcommand.ts';
 
@@ -47,12 +46,7 @@ const HEADER = [
   ...['date', 'startHour', 'endHour', 'charged', 'refunded', 'net', 'currency', 'eventId'],
 ];
 
-type ChargeList = {
-  readonly brand: Brand;
-  readonly isOver: boolean;
-  readonly charges: AsyncIterable<OperatorCharge>;
-};
-
+type ChargeList = Exclude<Awaited<ReturnType<OperatorCore['queries']['brandCharges']['ofMonth']>>, Refusal>;
 type ChargesQuery = { readonly month: string; readonly by: ChargeBasis };
 
 async function printCsv(command: Invoked, list: ChargeList, { month, by }: ChargesQuery): Promise<void> {

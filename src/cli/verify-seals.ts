@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { checkLog, type EventLabel, type Finding, type KeptLeaf, type LogCheck } from '../audit/check-log.ts';
-import { checkStore, type StoreCheck } from '../audit/check-store.ts';
+import { checkStore } from '../audit/check-store.ts';
 import type { Checkpoint } from '../audit/checkpoint.ts';
 import { checkProofs, type EventProofs } from '../audit/event-proofs.ts';
 import { type Consistency, grownFrom, isSame } from '../audit/growth.ts';
@@ -223,7 +223,9 @@ const isProofs = (value: unknown): value is EventProofs =>
       event.proof.every((hash: unknown) => typeof hash === 'string'),
   );
 
-function answerOf(check: LogCheck & Pick<StoreCheck, 'problems' | 'consistency'>, sealed?: number): Answer {
+type Checked = LogCheck & { readonly problems: readonly string[]; readonly consistency?: Consistency };
+
+function answerOf(check: Checked, sealed?: number): Answer {
   const { events, root, confirmed, confirmedUpTo, findings, problems, consistency } = check;
   const wrong = [...findings.map(sentenceOf), ...problems.map((problem) => `${problem}.`)];
   return {

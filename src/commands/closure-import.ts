@@ -38,22 +38,6 @@ type Planned = Pick<
   readonly time: Interval;
 };
 
-/** What became of a file, or would in a dry run. */
-type Imported = {
-  readonly lines: number;
-  readonly added: number;
-  /** Lines whose own event was added before, also if it has ended since. */
-  readonly addedBefore: number;
-  /** The lines that cannot be taken, in order. */
-  readonly skipped: readonly Skipped[];
-};
-
-export type ClosureImport = (
-  file: Uint8Array,
-  options: { readonly communityId: CommunityId; readonly isDryRun?: boolean; readonly progress?: Progress },
-  context: CommandContext,
-) => Promise<Imported | Refusal>;
-
 /**
  * Makes own events from a CSV file with a line for each. Lines that cannot be taken are skipped. The same file again adds nothing, except
  * lines whose hours were not free the time before. Refuses a file that cannot be read as a whole (`ValidationError`).
@@ -64,7 +48,7 @@ export function createClosureImport({
 }: {
   readonly closures: Pick<ClosureCommands, 'check' | 'add'>;
   readonly readModels: ReadModels;
-}): ClosureImport {
+}) {
   /** Adds the own event of a line. What was left out before is tried again under another id, because its day refuses the former one. */
   async function take(
     { line: _, spaceId: __, time: ___, ...wanted }: Planned,
@@ -80,11 +64,17 @@ export function createClosureImport({
     }
   }
 
-  return async (file, { communityId, isDryRun = false, progress }, context) => {
+  return async (
+    file: Uint8Array,
+    options: { readonly communityId: CommunityId; readonly isDryRun?: boolean; readonly progress?: Progress },
+    context: CommandContext,
+  ) => {
+    const { communityId, isDryRun = false, progress } = options;
     const lines = await linesOf(file);
     if (isRefusal(lines)) return lines;
     const owned = await readModels.collection(spaces).list(spacesOf(communityId));
     const { planned, skipped } = await planOf(lines, owned, communityId);
+    // Before: also if it has ended since.
     const done = { added: 0, addedBefore: 0 };
     const turn = yieldEvery(2);
     let handled = 0;

@@ -1,10 +1,13 @@
 import type { CheckReadiness } from '../api/health.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
 import { within } from '../event-loop/within.ts';
-import { MAIL_CAUSES } from '../mail/mail.ts';
+import { MAIL_CAUSES, type Mail } from '../mail/mail.ts';
 import type { ReadModelsStatus } from '../read-models/status.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { lastBackup } from '../transfer/last-backup.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { Reading } from './prometheus.ts';
-import type { StoreFacts } from './store-facts.ts';
 
 /** How long a value is used again. Scrapes of several servers, or a curious reader, thus cost no more than one. */
 const USED_FOR_MS = 3_000;
@@ -14,12 +17,18 @@ const FACT_WITHIN_MS = 2_000;
 /** What is read of the service for its metrics, beside what is counted. */
 export function createReadings(deps: {
   readonly check: CheckReadiness;
-  readonly facts: StoreFacts;
+  readonly documents: Pick<DocumentStore, 'open'>;
+  readonly webhooks: Pick<Webhooks, 'oldestPendingDelivery' | 'countOpenBreakers'>;
+  readonly mail: Pick<
+    Mail,
+    'oldestPending' | 'countPending' | 'senders' | 'awaySince' | 'awayBecause' | 'countFailedEvents'
+  >;
+  readonly audit: Pick<Audit, 'sealedUpTo'>;
   readonly clock: Clock;
   /** The free bytes on the disk of the embedded files, if there are any. */
   readonly freeBytes?: () => Promise<number>;
 }): readonly Reading[] {
-  const { facts, clock, freeBytes } = deps;
+  const { documents, webhooks, mail, audit, clock, freeBytes } = deps;
   const readiness = usedAgain(() => deps.check(() => {}));
   const ageOf = (time: string | undefined) =>
     time === undefined ? 0 : Math.max(0, clock() - Date.parse(time)) / 1_000;
@@ -34,7 +43,7 @@ export function createReadings(deps: {
   const ofFailedEvents = (name: string, help: string, state: 'parked' | 'retrying') =>
     gauge(name, help, async () => present((await readiness()).failedEvents)[state]);
 
-  const withoutMails = ofStore(facts.eventsWithoutMails);
+  const withoutMails = ofStore(mail.countFailedEvents);
 
   return [
     gauge('venue_ready', 'Whether /readyz answers 200.', async () => Number((await readiness()).status === 'ready')),
@@ -82,31 +91,31 @@ export function createReadings(deps: {
     gauge(
       'venue_webhook_oldest_pending_seconds',
       'Age of the oldest delivery that has not reached its receiver; 0 if there is none.',
-      ofStore(async () => ageOf(await facts.oldestPendingDelivery())),
+      ofStore(async () => ageOf(await webhooks.oldestPendingDelivery())),
     ),
     gauge(
       'venue_webhook_open_breakers',
       'Endpoints that have failed so often that they are only probed.',
-      ofStore(facts.openBreakers),
+      ofStore(webhooks.countOpenBreakers),
     ),
     gauge(
       'venue_mail_oldest_pending_seconds',
       'Age of the oldest mail that has not been sent; 0 if there is none.',
-      ofStore(async () => ageOf(await facts.oldestPendingMail())),
+      ofStore(async () => ageOf(await mail.oldestPending())),
     ),
-    gauge('venue_mail_pending', 'Mails that wait to be sent.', ofStore(facts.pendingMails)),
-    gauge('venue_mail_senders', 'Living processes with the role mail.', ofStore(facts.mailSenders)),
+    gauge('venue_mail_pending', 'Mails that wait to be sent.', ofStore(mail.countPending)),
+    gauge('venue_mail_senders', 'Living processes with the role mail.', ofStore(mail.senders)),
     gauge(
       'venue_mail_server_away_seconds',
       'How long the mail server has taken no mail; 0 if it does.',
-      ofStore(async () => ageOf(await facts.mailServerAwaySince())),
+      ofStore(async () => ageOf(await mail.awaySince())),
     ),
     {
       name: 'venue_mail_server_problem',
       help: 'Whether this is why the mail server does not take all mail.',
       label: 'cause',
       read: ofStore(async () => {
-        const because = await facts.mailServerAwayBecause();
+        const because = await mail.awayBecause();
         return new Map(Object.entries(MAIL_CAUSES).map(([cause, words]) => [words, Number(cause === because)]));
       }),
     },
@@ -123,12 +132,12 @@ export function createReadings(deps: {
     gauge(
       'venue_last_backup_timestamp_seconds',
       'When the last complete `venue backup` began.',
-      ofStore(async () => secondsOf(await facts.lastBackup())),
+      ofStore(async () => secondsOf(await lastBackup(documents))),
     ),
     gauge(
       'venue_last_seal_timestamp_seconds',
       'When the last event happened that a checkpoint covers.',
-      ofStore(async () => secondsOf(await facts.lastSeal())),
+      ofStore(async () => secondsOf(await audit.sealedUpTo())),
     ),
   ];
 }

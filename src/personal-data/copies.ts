@@ -9,16 +9,8 @@ import type { PersonalData } from './personal-data.ts';
 
 type Json = { readonly [field: string]: unknown };
 
-/** All data held about a subject, with texts unsealed and without secrets. */
-type PersonalCopy = {
-  /** In the order of the log. */
-  readonly events: readonly Json[];
-  /** Records, by collection and key. Without read models, which follow from the events. */
-  readonly records: readonly { readonly collection: string; readonly key: string; readonly document: Json }[];
-};
-
-/** @param onProgress called from time to time with the number of events examined */
-export type CopyOf = (subject: Subject, onProgress: (examined: number) => void) => Promise<PersonalCopy>;
+/** By collection and key. */
+type PersonalRecord = { readonly collection: string; readonly key: string; readonly document: Json };
 
 /** Events and records handled at once. */
 const PAGE = 200;
@@ -35,7 +27,7 @@ export function createCopyOf(deps: {
   readonly personalData: Pick<PersonalData, 'openTexts'>;
   /** Readers for collections with sealed texts. */
   readonly readers: { readonly [collection: string]: (key: string) => Promise<object | undefined> };
-}): CopyOf {
+}) {
   const { events, documents, personalData, readers } = deps;
 
   async function opened(page: readonly StoredEvent[]): Promise<Json[]> {
@@ -49,7 +41,12 @@ export function createCopyOf(deps: {
     return page.map(({ position: _, ...event }, index) => ({ ...event, data: { ...event.data, ...texts[index] } }));
   }
 
-  return async (subject, onProgress) => {
+  /**
+   * All data held about a subject, with texts unsealed and without secrets: the events in the order of the log, and the records without
+   * read models, which follow from the events.
+   * @param onProgress called from time to time with the number of events examined
+   */
+  return async (subject: Subject, onProgress: (examined: number) => void) => {
     const named = namesOf(subject);
     let examined = 0;
     async function* concerning(): AsyncGenerator<StoredEvent> {
@@ -64,7 +61,7 @@ export function createCopyOf(deps: {
     const ownEvents: Json[] = [];
     for await (const page of inPages(concerning(), PAGE)) for (const event of await opened(page)) ownEvents.push(event);
 
-    const records: PersonalCopy['records'][number][] = [];
+    const records: PersonalRecord[] = [];
     for (const { name, kind } of await documents.collections()) {
       if (kind !== 'record' || INDEXES.includes(name)) continue;
       const collection = await documents.open<Json>({ name, kind, indexes: [] });

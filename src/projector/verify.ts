@@ -16,22 +16,11 @@ import { upTo } from './follow.ts';
 import { readSkippedEvents } from './skipped-events.ts';
 
 /** A document that differs from the log. `expected` is absent if it should not exist, `actual` if it is missing. */
-export type Difference = {
+type Difference = {
   readonly projection: string;
   readonly key: string;
   readonly expected?: Row;
   readonly actual?: Row;
-};
-
-export type Verification = {
-  /** Position of the read models. */
-  readonly position: Position;
-  readonly events: number;
-  readonly documents: number;
-  /** The first differences. */
-  readonly differences: readonly Difference[];
-  /** Read models left out: failing, unbuilt, or missing in this release's version. */
-  readonly notVerified: readonly string[];
 };
 
 const CHUNK = 500;
@@ -47,6 +36,8 @@ type Compared = Target & { readonly replayed: Documents<Row>; readonly live: Doc
  * Replays the log and compares every document with the live read models (docs/decisions/read-models.md). Safe beside a running
  * service: a document that changes meanwhile is compared at its new position. The replay uses a scratch file on this machine.
  * @param onProgress gets the number of events replayed and, once counted, of all events
+ * @returns the position of the read models, what was compared, the first differences, and the read models left out: failing, unbuilt, or
+ * missing in this release's version
  */
 export async function verify(deps: {
   readonly events: EventStore;
@@ -55,7 +46,7 @@ export async function verify(deps: {
   /** Opens a store of this machine in an empty folder, which is removed afterwards. */
   readonly openScratch: (folder: string) => Promise<OperatedDocumentStore>;
   readonly onProgress?: (progress: { readonly done: number; readonly total?: number }) => void;
-}): Promise<Verification> {
+}) {
   const { events, projections, openScratch, onProgress } = deps;
   const generations = await openCurrentGeneration(deps);
   await untilBuilt(generations);

@@ -36,15 +36,6 @@ export type AuditFilter = {
 /** How far an audit has read. */
 type AuditProgress = { readonly read: number; readonly at: string };
 
-export type ChangePage = {
-  /** Newest first. */
-  readonly changes: readonly NamedChange[];
-  /** The `before` of the next page. Undefined on the last page. */
-  readonly next: string | undefined;
-  /** The `after` of the previous page. Undefined on the first page. */
-  readonly previous: string | undefined;
-};
-
 /** Changes of one topic, or of one subject (`space:3`). */
 type ChangeFilter = { readonly topic?: Topic; readonly of?: string };
 
@@ -165,8 +156,8 @@ export function createAccountHistory({ events, readModels, personalData, names }
       return found.length > 0;
     },
 
-    /** A page of the changes of an account, visible to it. Newest first. */
-    async page(account: Account, { before, after, limit, ...filter }: ChangeQuery): Promise<ChangePage> {
+    /** A page of the changes of an account, visible to it, newest first, with the `before` of the next page and the `after` of the one before. */
+    async page(account: Account, { before, after, limit, ...filter }: ChangeQuery) {
       const documents = readModels.collection(accountHistory);
       const { items, previous, next } = await readPage<AccountHistoryDocument, string>(
         { limit, after: before, before: after },

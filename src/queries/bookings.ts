@@ -36,17 +36,7 @@ export type PageQuery = PageRange & { readonly list?: BookingList };
 export type BookingPage = PagePlace & { readonly bookings: readonly ReadableBooking[] };
 
 /** A brand's bookings at a community, counted by outcome. Pending ones are not counted. */
-export type BrandRecord = {
-  readonly completed: number;
-  /** Not over yet. */
-  readonly approved: number;
-  /** Withdrawn or cancelled by the brand itself. */
-  readonly byBrand: number;
-  /** Declined or cancelled by the community. */
-  readonly byCommunity: number;
-  /** Requests that expired unanswered. */
-  readonly expired: number;
-};
+export type BrandRecord = Awaited<ReturnType<typeof recordOf>>;
 
 /** Those of an account, in the order of lists. */
 export const byDate = declareQuery(
@@ -161,9 +151,13 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
 async function recordOf(count: (status: BookingStatus, cancelledBy?: CancelledBy) => Promise<number>) {
   const [completed, approved, byBrand, byCommunity, expired] = await Promise.all([
     count('Completed'),
+    // Not over yet.
     count('Approved'),
+    // Withdrawn or cancelled by the brand itself.
     count('Cancelled', 'Brand'),
+    // Declined or cancelled by the community.
     count('Cancelled', 'Community'),
+    // Requests that expired unanswered.
     count('Cancelled', 'System'),
   ]);
   return { completed, approved, byBrand, byCommunity, expired };

@@ -20,7 +20,8 @@ export type LoggedCharge = Made & {
   readonly eventId: string;
 };
 
-export type BrandCharges = {
+/** The charges and refunds of a brand in a month. */
+type BrandCharges = {
   readonly brand: { readonly brandId: BrandId; readonly name: string };
   /** Whether the month has ended in every zone, so that the list is final. */
   readonly isOver: boolean;

@@ -54,14 +54,6 @@ type OpenDay = {
   readonly openHours: readonly number[];
 };
 
-type OpenDaysPage = {
-  readonly days: readonly OpenDay[];
-  /** Where to continue; undefined once the whole range has been searched. */
-  readonly next: OpenDaysCursor | undefined;
-  /** Why there are no days at all, if the query is the cause. */
-  readonly why?: NoDays;
-};
-
 /** Why no day of a query can be open: the spaces, the dates, or the start hour asked for. */
 export type NoDays = 'NoSpaces' | 'Inactive' | 'Past' | 'TooSoon' | 'TooFar' | 'ClosedDays' | 'OutsideWindow';
 
@@ -74,6 +66,8 @@ const CHUNK = 50;
 /**
  * The days on which spaces can be booked, by date and space. Skips days before today in a space's zone. Refuses a space that the account
  * may not see or a community (`ResourceNotFound`, docs/decisions/accounts.md).
+ * @returns the days; `next`: where to continue, undefined once the whole range has been searched; `why`: why there are no days at all, if the
+ * query is the cause
  * @throws {Unavailable} as soon as the answer is no longer wanted
  */
 export function createOpenDaysQuery(deps: QueryDeps) {
@@ -102,7 +96,7 @@ export function createOpenDaysQuery(deps: QueryDeps) {
     return seen.sort((a, b) => a.spaceId - b.spaceId);
   }
 
-  return async (query: OpenDaysQuery): Promise<OpenDaysPage | Refusal> => {
+  return async (query: OpenDaysQuery) => {
     const spacesToSearch = await spacesOf(query);
     if ('refused' in spacesToSearch) return spacesToSearch;
     const { from, to, weekdays, startHour, after, limit } = query;

@@ -89,15 +89,6 @@ type ListQuery = ReviewFilter & {
   readonly limit: number;
 };
 
-export type ReviewList = {
-  /** Newest first. */
-  readonly reviews: readonly ReadableReview[];
-  /** The `after` of the previous page. Undefined on the first page. */
-  readonly previous: number | undefined;
-  /** The `before` of the next page. Undefined on the last page. */
-  readonly next: number | undefined;
-};
-
 /** Reviews whose texts are opened in one batch. */
 const OPENED_TOGETHER = 200;
 
@@ -156,8 +147,8 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
       return { reviews: await personalData.openReviews(matching.slice(0, limit)), more: matching.length > limit };
     },
 
-    /** A page of the reviews of a community's spaces, or of those a brand wrote. */
-    async pageOf(account: Account, query: ListQuery): Promise<ReviewList> {
+    /** A page of the reviews of a community's spaces, or of those a brand wrote, newest first, with the `after` of the page before it and the `before` of the next. */
+    async pageOf(account: Account, query: ListQuery) {
       const { before, after, limit, ...filter } = query;
       const documents = readModels.collection(reviews);
       const { items, previous, next } = await readPage<ReviewDocument, number>(

@@ -3,10 +3,10 @@ import type { OperatedDocumentStore } from '../document-store/document-store.ts'
 import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
-import { type CurrentGeneration, openCurrentGeneration, type WaitFor } from './current-generation.ts';
+import { openCurrentGeneration, type WaitFor } from './current-generation.ts';
 import type { NodeStatus } from './node-status.ts';
 import { createReader, type ReadModel } from './reader.ts';
-import { createStatus, type ReadModelsStatus } from './status.ts';
+import { createStatus } from './status.ts';
 
 export type ReadModels = {
   /**
@@ -23,15 +23,7 @@ export type ReadModels = {
   waitFor(position: Position, options?: WaitFor): Promise<boolean>;
 };
 
-export type LiveReadModels = ReadModels & {
-  /** @param limit at which counting the lag stops, default 1,001 */
-  status(limit?: number): Promise<ReadModelsStatus>;
-  /** Resolves once the read models have been built and have caught up with the log. @returns false if that takes longer than `timeoutMs` */
-  readable(timeoutMs: number): Promise<boolean>;
-  /** For a projector in this process. */
-  readonly generations: CurrentGeneration;
-  close(): Promise<void>;
-};
+export type LiveReadModels = Awaited<ReturnType<typeof openReadModels>>;
 
 /** Opens the read models of this release for reading, in any process. */
 export async function openReadModels(deps: {
@@ -45,7 +37,7 @@ export async function openReadModels(deps: {
    * processes such as the command line.
    */
   readonly catchUpWithinMs?: number;
-}): Promise<LiveReadModels> {
+}) {
   const { documents, events, projections, heartbeats, kind = 'service', catchUpWithinMs } = deps;
   const current = await openCurrentGeneration({ documents, projections });
   heartbeats.announce({ kind, projects: false, wants: current.name });
@@ -70,16 +62,21 @@ export async function openReadModels(deps: {
   void checkCaughtUp().catch(() => {});
   const shared = { events, current, hasCaughtUp, checkCaughtUp, isAttended };
 
-  return {
+  const readModels: ReadModels = {
     collection: createReader({ ...shared, catchUpWithinMs }),
     nameOf({ name }) {
       const live = current.live();
       return live && `${live.id}.${name}`;
     },
     waitFor: current.waitFor,
+  };
+  return {
+    ...readModels,
+    /** For a projector in this process. */
     generations: current,
 
-    async readable(timeoutMs) {
+    /** Resolves once the read models have been built and have caught up with the log. @returns false if that takes longer than `timeoutMs` */
+    async readable(timeoutMs: number): Promise<boolean> {
       const deadline = performance.now() + timeoutMs;
       while (!isClosed && !hasCaughtUp() && performance.now() < deadline) {
         await new Promise((resolve) => setTimeout(resolve, 10));
@@ -90,7 +87,7 @@ export async function openReadModels(deps: {
 
     status: createStatus({ ...shared, projections }),
 
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       await current.settled();
     },

@@ -114,20 +114,21 @@ test('while a store is away, its metric says so instead of missing', async () =>
     // Read after the wait for the stores.
     disk: () => new Promise((resolve) => setTimeout(resolve, 1, undefined)),
   });
-  const facts = {
-    oldestPendingDelivery: never,
-    openBreakers: never,
-    oldestPendingMail: never,
-    pendingMails: never,
-    mailSenders: never,
-    mailServerAwaySince: never,
-    mailServerAwayBecause: never,
-    eventsWithoutMails: never,
-    lastBackup: never,
-    lastSeal: never,
+  const store = {
+    documents: { open: never },
+    webhooks: { oldestPendingDelivery: never, countOpenBreakers: never },
+    mail: {
+      oldestPending: never,
+      countPending: never,
+      senders: never,
+      awaySince: never,
+      awayBecause: never,
+      countFailedEvents: never,
+    },
+    audit: { sealedUpTo: never },
   };
   const prometheus = createPrometheus({ version: '1.2.3', generation: '1a2b3c4d' });
-  const page = prometheus.exposition(createReadings({ check, facts, clock: Date.now }));
+  const page = prometheus.exposition(createReadings({ ...store, check, clock: Date.now }));
   await vi.runAllTimersAsync();
   const text = await page;
   expect(text).toContain('\nvenue_ready 0\n');

@@ -300,13 +300,12 @@ test('no secret of a full run is in any line or metric', async () => {
 
   const { core } = service;
   const readings = createReadings({
+    ...core,
     check: createReadinessCheck({
       ping: { eventStore: () => core.events.ping(), documentStore: () => core.documents.ping() },
       readModels: core.projector.readModels.status,
       failedEvents: core.webhooks.countFailedEvents,
     }),
-    facts: core.facts,
-    clock: core.clock,
   });
   const text = await prometheus.exposition(readings);
   expect(text).toMatch(

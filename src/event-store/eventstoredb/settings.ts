@@ -1,29 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import type { Credentials } from '@eventstore/db-client';
 import { parseConnectionString } from '@eventstore/db-client/dist/Client/parseConnectionString.js';
 
 /** The address of a node. */
 export type Endpoint = { readonly host: string; readonly port: number };
 
 /** The settings in the URL, with the service's defaults. */
-export type Settings = {
-  /** The addresses in the URL: one node, some of a cluster, or (`isName`) one name for all nodes. */
-  readonly seeds: readonly Endpoint[];
-  /** Whether the seed is a name for all nodes (`esdb+discover:`). */
-  readonly isName: boolean;
-  readonly credentials: Credentials | undefined;
-  /** Certificates; undefined for connections without TLS. */
-  readonly tls: SecureContext | undefined;
-  readonly connectionName: string | undefined;
-  /** How long a node may take to answer a gossip request. */
-  readonly gossipTimeoutMs: number;
-  /** The first pause between two rounds of gossip. */
-  readonly discoveryIntervalMs: number;
-  /** The silence after which a connection in use is pinged, and the timeout of the ping. -1 disables pings. */
-  readonly keepAliveIntervalMs: number;
-  readonly keepAliveTimeoutMs: number;
-};
+export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 /** The most that a hanging node can delay a round of gossip. */
 const GOSSIP_TIMEOUT_MS = 1_000;
@@ -33,7 +16,7 @@ const KEEP_ALIVE_INTERVAL_MS = 2_000;
 const KEEP_ALIVE_TIMEOUT_MS = 3_000;
 
 /** @throws {TypeError} if the URL is malformed or unsupported. The message does not quote the URL, which may contain a password. */
-export function readSettings(url: string): Settings {
+export function readSettings(url: string) {
   const options = parse(url.replace(/^kurrent(db)?(?=[:+])/, 'esdb'));
   if (options.nodePreference !== undefined && options.nodePreference !== 'leader')
     throw new TypeError('nodePreference must be leader or be left out: the service reads what it has just written');
@@ -45,13 +28,19 @@ export function readSettings(url: string): Settings {
   if (seeds.some(({ host }) => /[/@]/.test(host)))
     throw new TypeError('is not a connection string of EventStoreDB (user and password have to be percent-encoded)');
   return {
+    /** The addresses in the URL: one node, some of a cluster, or (`isName`) one name for all nodes. */
     seeds: options.dnsDiscover ? seeds.slice(0, 1) : seeds,
+    /** Whether the seed is a name for all nodes (`esdb+discover:`). */
     isName: options.dnsDiscover,
     credentials: options.defaultCredentials,
+    /** Certificates; undefined for connections without TLS. */
     tls: options.tls === false ? undefined : certificates(options),
     connectionName: options.connectionName,
+    /** How long a node may take to answer a gossip request. */
     gossipTimeoutMs: options.gossipTimeout === undefined ? GOSSIP_TIMEOUT_MS : options.gossipTimeout * 1_000,
+    /** The first pause between two rounds of gossip. */
     discoveryIntervalMs: options.discoveryInterval ?? DISCOVERY_INTERVAL_MS,
+    /** The silence after which a connection in use is pinged, and the timeout of the ping. -1 disables pings. */
     keepAliveIntervalMs: options.keepAliveInterval ?? KEEP_ALIVE_INTERVAL_MS,
     keepAliveTimeoutMs: options.keepAliveTimeout ?? KEEP_ALIVE_TIMEOUT_MS,
   };
