@@ -11,7 +11,7 @@ import { priceView, statusBadge } from '../parts/booking-views.ts';
 import { problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { reviewText } from '../parts/review-views.ts';
-import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
+import { bookingRoutes, type ConsoleRoutes, type PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { may, type Visit } from '../parts/visit.ts';
 import { bookingFacts } from '../requests/booking-facts.ts';
@@ -24,25 +24,19 @@ import { canReview, reviewForm } from './review-form.ts';
 
 /** The page of a single booking, and the actions that each party may take on it. */
 export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageDeps): void {
-  const { withBooking } = handlersFor(queries);
+  bookingRoutes(routes, queries).get('/console/bookings/:id', 'Viewer', bookingPage);
 
-  routes.get('/console/bookings/:id', 'Viewer', withBooking(bookingPage));
-
-  routes.brand.post(
-    '/console/bookings/:id/review',
-    'Coordinator',
-    withBooking(async (visit, booking) => {
-      const { account, form } = visit;
-      const { bookingId } = booking;
-      const written = { rating: form.integer('rating'), title: form.text('title'), content: form.lines('content') };
-      const outcome = await commands.reviews.post({ bookingId, brandId: account.id, ...written }, visit.context);
-      const back = withVia(visit, `/console/bookings/${bookingId}`);
-      if (!isRefusal(outcome)) return done(back, 'Thank you. Your review has been published.');
-      return outcome.refused === 'ValidationError'
-        ? bookingPage(visit, booking, problemOf(outcome, { rating: 'Rating', title: 'Headline', content: 'Review' }))
-        : nothingToDo(back, outcome.details);
-    }),
-  );
+  bookingRoutes(routes.brand, queries).post('/console/bookings/:id/review', 'Coordinator', async (visit, booking) => {
+    const { account, form } = visit;
+    const { bookingId } = booking;
+    const written = { rating: form.integer('rating'), title: form.text('title'), content: form.lines('content') };
+    const outcome = await commands.reviews.post({ bookingId, brandId: account.id, ...written }, visit.context);
+    const back = withVia(visit, `/console/bookings/${bookingId}`);
+    if (!isRefusal(outcome)) return done(back, 'Thank you. Your review has been published.');
+    return outcome.refused === 'ValidationError'
+      ? bookingPage(visit, booking, problemOf(outcome, { rating: 'Rating', title: 'Headline', content: 'Review' }))
+      : nothingToDo(back, outcome.details);
+  });
 
   async function bookingPage(visit: Visit, booking: ReadableBooking, problems: Problems = {}): Promise<Answer> {
     const { account, query } = visit;

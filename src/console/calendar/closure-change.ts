@@ -11,7 +11,7 @@ import { readDate } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
 import { hourFields, hoursIn, titleField } from './closure-form.ts';
-import { CHANGED_MEANWHILE, CLOSURES, datesText, inTime, keptText, titleOf } from './closures.ts';
+import { CHANGED_MEANWHILE, CLOSURES, closureRoutes, datesText, inTime, keptText, titleOf } from './closures.ts';
 
 const PATH = `${CLOSURES}/:id/change`;
 const LABELS = { title: 'Title', date: 'Only on this date' } as const;
@@ -20,17 +20,16 @@ type Typed = { readonly title: string; readonly start: string; readonly until: s
 
 /** Changes hours and title of a closed time or an own event, on all of its dates or on one. */
 export function closureChangePages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
-  community.get(PATH, 'Coordinator', async (visit) => {
-    const { account, params, restored } = visit;
-    const closure = await queries.closures.get(account.id, params.id ?? '');
-    if (closure === undefined || closure.endedAt !== undefined) return missing('closed time');
+  const ofClosure = closureRoutes(community, queries);
+
+  ofClosure.get(PATH, 'Coordinator', (visit, closure) => {
+    const { restored } = visit;
+    if (closure.endedAt !== undefined) return missing('closed time');
     return changePage(visit, closure, restored === undefined ? typedFrom(closure) : typedIn(restored), {});
   });
 
-  community.post(PATH, 'Coordinator', async (visit) => {
-    const { account, params, context, form } = visit;
-    const closure = await queries.closures.get(account.id, params.id ?? '');
-    if (closure === undefined) return missing('closed time');
+  ofClosure.post(PATH, 'Coordinator', async (visit, closure) => {
+    const { account, context, form } = visit;
     const { replacedBy } = closure;
     if (replacedBy !== undefined) return nothingToDo(`${CLOSURES}/${replacedBy}`, CHANGED_MEANWHILE);
     const typed = typedIn(form);

@@ -7,10 +7,11 @@ import type { SpaceId } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { capitalised, counted, hours, shortDate, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
+import type { Queries } from '../../queries/queries.ts';
 import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { confirm, dateField, hasProblems, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
-import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
+import { type ConsoleRoutes, type PageDeps, routesAbout } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import type { Problems } from '../parts/typed-form.ts';
@@ -61,10 +62,9 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
     };
   });
 
-  community.get(`${CLOSURES}/:id`, 'Viewer', async (visit) => {
-    const closure = await queries.closures.get(visit.account.id, visit.params.id ?? '');
-    return closure === undefined ? missing('closed time') : closurePage(visit, closure, {});
-  });
+  const ofClosure = closureRoutes(community, queries);
+
+  ofClosure.get(`${CLOSURES}/:id`, 'Viewer', (visit, closure) => closurePage(visit, closure, {}));
 
   async function closurePage(
     visit: CommunityVisit,
@@ -100,19 +100,15 @@ ${bookingsSection(visit, closure, bookings, problems)}`,
     return queries.calendar.inTheWay(closure, today, spaces, mostBookings(visit));
   }
 
-  community.post(`${CLOSURES}/:id/cancel`, 'Coordinator', async (visit) => {
-    const closure = await queries.closures.get(visit.account.id, visit.params.id ?? '');
-    if (closure === undefined) return missing('closed time');
+  ofClosure.post(`${CLOSURES}/:id/cancel`, 'Coordinator', async (visit, closure) => {
     const hours = entersAgain(closure) ? closure : undefined;
     const problems = await problemsOfCancelling({ commands, queries }, visit, hours);
     if (hasProblems(problems)) return closurePage(visit, closure, problems);
     return cancelAndEnter({ commands, queries }, visit, closure);
   });
 
-  community.post(`${CLOSURES}/:id/leave-out`, 'Coordinator', async (visit) => {
-    const { account, params, context, form } = visit;
-    const closure = await queries.closures.get(account.id, params.id ?? '');
-    if (closure === undefined) return missing('closed time');
+  ofClosure.post(`${CLOSURES}/:id/leave-out`, 'Coordinator', async (visit, closure) => {
+    const { account, context, form } = visit;
     const { date, problem } = readDate(form.text('date'));
     if (date === undefined) return closurePage(visit, closure, { date: problem });
     const outcome = await commands.closures.leaveOut(
@@ -124,9 +120,7 @@ ${bookingsSection(visit, closure, bookings, problems)}`,
     return done(`${CLOSURES}/${closure.closureId}`, `${shortDate(date)} left out. Its hours can be booked again.`);
   });
 
-  community.post(`${CLOSURES}/:id/end`, 'Coordinator', async ({ account, params, context }) => {
-    const closure = await queries.closures.get(account.id, params.id ?? '');
-    if (closure === undefined) return missing('closed time');
+  ofClosure.post(`${CLOSURES}/:id/end`, 'Coordinator', async ({ account, context }, closure) => {
     const { replacedBy } = closure;
     if (replacedBy !== undefined) return nothingToDo(`${CLOSURES}/${replacedBy}`, CHANGED_MEANWHILE);
     if (closure.endedAt !== undefined) return nothingToDo(CLOSURES, 'It had ended already. Nothing has changed.');
@@ -138,6 +132,10 @@ ${bookingsSection(visit, closure, bookings, problems)}`,
     return done(CLOSURES, `${capitalised(WORD[closure.kind])} ended. Its hours can be booked again.`);
   });
 }
+
+/** Registers pages and forms about one closed time or own event. */
+export const closureRoutes = (community: ConsoleRoutes['community'], { closures }: Pick<Queries, 'closures'>) =>
+  routesAbout(community, 'closed time', ({ account }, id) => closures.get(account.id, id));
 
 /** The outcome, or `Working` if it takes longer than a page may. Should it fail later, the scheduler finishes it. */
 export async function inTime<T>(working: Promise<T>): Promise<T | 'Working'> {

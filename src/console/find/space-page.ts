@@ -20,7 +20,7 @@ import { priceView } from '../parts/booking-views.ts';
 import { csrfField, dateField, hiddenField, onceField, problemOf, textArea } from '../parts/forms.ts';
 import { addressOf, type Fields, linkItem } from '../parts/links.ts';
 import { ratingText, reviewText } from '../parts/review-views.ts';
-import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
+import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type BrandVisit, may } from '../parts/visit.ts';
@@ -63,42 +63,34 @@ export const spacePath = (
 
 /** A space with its start times and price, and the form that requests a booking. */
 export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: PageDeps): void {
-  const { withSpace } = handlersFor(queries);
+  const ofSpace = spaceRoutes(brand, queries);
 
-  brand.get(
-    '/console/find/:id',
-    'Viewer',
-    withSpace(async (visit, space) => {
-      const { query, restored } = visit;
-      if (restored !== undefined) return spacePage(queries, visit, space, restored.text('date'), restored);
-      const before = await bookingToRepeat(queries, visit, space);
-      const startHour = String(hourIn(query, 'start') ?? before?.startHour ?? '');
-      const typed = query.text('date');
-      const date = typed === '' && before ? await dayToRepeat(queries, visit, space, before) : typed;
-      return spacePage(queries, visit, space, date, new Form({ ...(before && typedIn(before)), startHour }));
-    }),
-  );
+  ofSpace.get('/console/find/:id', 'Viewer', async (visit, space) => {
+    const { query, restored } = visit;
+    if (restored !== undefined) return spacePage(queries, visit, space, restored.text('date'), restored);
+    const before = await bookingToRepeat(queries, visit, space);
+    const startHour = String(hourIn(query, 'start') ?? before?.startHour ?? '');
+    const typed = query.text('date');
+    const date = typed === '' && before ? await dayToRepeat(queries, visit, space, before) : typed;
+    return spacePage(queries, visit, space, date, new Form({ ...(before && typedIn(before)), startHour }));
+  });
 
-  brand.post(
-    '/console/find/:id',
-    'Coordinator',
-    withSpace(async (visit, space) => {
-      const { account, form, context } = visit;
-      const again = (problems: Problems) => spacePage(queries, visit, space, form.text('date'), form, problems);
-      const read = readRequest(visit, space);
-      if (read.details === undefined) return again(read.problems);
-      // A form that is sent twice makes one booking. A page that shows a refusal has a new key.
-      const key = form.text('requestKey');
-      const idempotency = key === '' ? {} : { idempotencyKey: `console:${key}` };
-      const command = { brandId: account.id, details: read.details, ...idempotency };
-      const outcome = await commands.bookings.request(command, context);
-      if (isRefusal(outcome)) return again(await whyRefused(queries, visit, space, read.details, outcome));
-      return done(
-        `/console/bookings/${outcome.bookingId}`,
-        `Request sent. The community has up to ${space.answerHours} hours to answer. Nothing is charged until it approves.`,
-      );
-    }),
-  );
+  ofSpace.post('/console/find/:id', 'Coordinator', async (visit, space) => {
+    const { account, form, context } = visit;
+    const again = (problems: Problems) => spacePage(queries, visit, space, form.text('date'), form, problems);
+    const read = readRequest(visit, space);
+    if (read.details === undefined) return again(read.problems);
+    // A form that is sent twice makes one booking. A page that shows a refusal has a new key.
+    const key = form.text('requestKey');
+    const idempotency = key === '' ? {} : { idempotencyKey: `console:${key}` };
+    const command = { brandId: account.id, details: read.details, ...idempotency };
+    const outcome = await commands.bookings.request(command, context);
+    if (isRefusal(outcome)) return again(await whyRefused(queries, visit, space, read.details, outcome));
+    return done(
+      `/console/bookings/${outcome.bookingId}`,
+      `Request sent. The community has up to ${space.answerHours} hours to answer. Nothing is charged until it approves.`,
+    );
+  });
 }
 
 /** An hour in a form or address. */

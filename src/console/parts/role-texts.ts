@@ -1,8 +1,10 @@
-import type { Role } from '../../domain/roles.ts';
+import { ROLES, type Role } from '../../domain/roles.ts';
 import { type Html, html, named } from '../../html/html.ts';
+import { choices } from './forms.ts';
+import type { Problems } from './typed-form.ts';
 
 /** What each role allows, in words that follow its name. */
-export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
+const ROLE_TEXTS: Readonly<Record<Role, string>> = {
   Viewer: 'reads requests, bookings, spaces and the history, and changes nothing',
   Coordinator: 'handles requests, bookings and reviews, and the closed times of a community',
   Manager: 'may do everything',
@@ -11,3 +13,11 @@ export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
 /** What an invitation is about, for the person who was invited. */
 export const invitationText = (accountName: string, { role }: { readonly role: Role }): Html =>
   html`You are invited to act for ${named(accountName)} as a ${role}. A ${role} ${ROLE_TEXTS[role]}.`;
+
+/** The choice of a role. */
+export const roleChoices = (chosen: string, problems: Problems): Html =>
+  choices(
+    { name: 'role', label: 'Role', problems },
+    'radio',
+    ROLES.map((role) => ({ value: role, label: role, hint: ROLE_TEXTS[role], checked: role === chosen })),
+  );

@@ -91,26 +91,43 @@ export type ConsoleRoutes = Routes & {
 export const isOfKind = <K extends AccountKind>(visit: Visit, kind: K): visit is Visit<AccountOf<K>> =>
   visit.account.kind === kind;
 
-/** Wrap handlers of pages about one thing, whose id is in the address. They answer `missing` if the account may not see it. */
-export const handlersFor = ({ bookings, spaces, webhooks }: Pick<Queries, 'bookings' | 'spaces' | 'webhooks'>) => ({
-  withBooking: about('booking', withNumber(bookings.get)),
-  withSpace: about('space', withNumber(spaces.get)),
-  withWebhook: about('webhook', webhooks.get),
-});
-
-type Get<I, T> = (account: Account, id: I) => Promise<T | undefined>;
-
-const withNumber =
-  <T>(get: Get<number, T>): Get<string, T> =>
-  async (account, text) => {
-    const id = idOf(text);
-    return id === undefined ? undefined : get(account, id);
+/** Registers pages and forms about one thing, whose id is in the address. They answer `missing` if the account may not see it. */
+export function routesAbout<T, A extends Account>(
+  { get, post }: Routes<A>,
+  what: string,
+  find: (visit: Visit<A>, id: string) => Promise<T | undefined>,
+) {
+  type About = (visit: Visit<A>, one: T) => Promise<Answer> | Answer;
+  const about =
+    (handler: About): Handler<A> =>
+    async (visit) => {
+      const one = await find(visit, visit.params.id ?? '');
+      return one === undefined ? missing(what) : handler(visit, one);
+    };
+  return {
+    get: (path: string, least: Role, handler: About) => get(path, least, about(handler)),
+    post: (path: string, least: Role, handler: About) => post(path, least, about(handler)),
   };
+}
 
-const about =
-  <T>(what: string, get: Get<string, T>) =>
-  <A extends Account>(handler: (visit: Visit<A>, one: T) => Promise<Answer>): Handler<A> =>
-  async (visit) => {
-    const one = await get(visit.account, visit.params.id ?? '');
-    return one === undefined ? missing(what) : handler(visit, one);
-  };
+/** The same for bookings. */
+export const bookingRoutes = <A extends Account>(routes: Routes<A>, { bookings }: Pick<Queries, 'bookings'>) =>
+  routesAbout(routes, 'booking', ({ account }, id) => withNumber(bookings.get, account, id));
+
+/** The same for spaces. */
+export const spaceRoutes = <A extends Account>(routes: Routes<A>, { spaces }: Pick<Queries, 'spaces'>) =>
+  routesAbout(routes, 'space', ({ account }, id) => withNumber(spaces.get, account, id));
+
+/** The same for webhooks. */
+export const webhookRoutes = <A extends Account>(routes: Routes<A>, { webhooks }: Pick<Queries, 'webhooks'>) =>
+  routesAbout(routes, 'webhook', ({ account }, id) => webhooks.get(account, id));
+
+/** What an account may see under the number in an address or a field. Undefined if the text is none. */
+export async function withNumber<T>(
+  get: (account: Account, id: number) => Promise<T | undefined>,
+  account: Account,
+  text: string,
+): Promise<T | undefined> {
+  const id = idOf(text);
+  return id === undefined ? undefined : get(account, id);
+}

@@ -1,13 +1,13 @@
 import { roleIn } from '../../auth/memberships.ts';
 import type { User } from '../../auth/users.ts';
 import { isRefusal } from '../../domain/decision.ts';
-import { isRole, ROLES, type Role } from '../../domain/roles.ts';
+import { isRole, type Role } from '../../domain/roles.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
-import { type Answer, done, missing, notDone, nothingToDo, type PageContent } from '../parts/answer.ts';
-import { choices, confirm, hiddenField, postForm } from '../parts/forms.ts';
+import { done, notDone, nothingToDo, type PageContent } from '../parts/answer.ts';
+import { confirm, hiddenField, postForm } from '../parts/forms.ts';
 import { startPageOf } from '../parts/frame.ts';
-import { ROLE_TEXTS } from '../parts/role-texts.ts';
-import type { PageDeps, Routes } from '../parts/routes.ts';
+import { roleChoices } from '../parts/role-texts.ts';
+import { type PageDeps, type Routes, routesAbout } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 
@@ -19,51 +19,40 @@ type Member = { readonly user: User; readonly role: Role };
 
 /** The page of a member of an account, where a Manager changes the role or removes the member. */
 export function memberPages(routes: Routes, { users }: PageDeps): void {
-  routes.get(memberPath(':id'), 'Manager', withMember(memberPage));
+  const ofMember = routesAbout(routes, 'member', async ({ account }, id): Promise<Member | undefined> => {
+    const user = await users.get(id);
+    const role = user && roleIn(user, account);
+    return user && role && { user, role };
+  });
 
-  routes.post(
-    `${memberPath(':id')}/role`,
-    'Manager',
-    withMember(async (visit, { user, role }) => {
-      const { account, form, context } = visit;
-      const wanted = form.text('role');
-      if (!isRole(wanted)) return memberPage(visit, { user, role }, { role: 'Choose a role.' });
-      const name = namedText(user.email);
-      if (role === wanted) return nothingToDo(PEOPLE.href, `${name} is a ${role} already. Nothing has changed.`);
-      // A colleague has changed it since the page was shown.
-      if (form.text('was') !== role)
-        return notDone(memberPath(user.id), `${name} is a ${role} by now. Nothing was changed: choose again.`);
-      const changed = await users.setRole(user.id, account, wanted, context);
-      if (isRefusal(changed)) return notDone(memberPath(user.id), changed.details);
-      const isOwn = user.id === visit.user.id;
-      return done(
-        isOwn ? startPageOf(account).href : PEOPLE.href,
-        isOwn
-          ? `You are a ${wanted} now. Apps that you had connected have no access any more.`
-          : `${name} is a ${wanted} now. Apps that they had connected have no access any more.`,
-      );
-    }),
-  );
+  ofMember.get(memberPath(':id'), 'Manager', (visit, member) => memberPage(visit, member));
 
-  routes.post(
-    `${memberPath(':id')}/remove`,
-    'Manager',
-    withMember(async ({ account, context }, { user }) => {
-      const removed = await users.removeMember(user.id, account, context);
-      return isRefusal(removed)
-        ? notDone(memberPath(user.id), removed.details)
-        : done(PEOPLE.href, `${namedText(user.email)} has no access any more.`);
-    }),
-  );
+  ofMember.post(`${memberPath(':id')}/role`, 'Manager', async (visit, { user, role }) => {
+    const { account, form, context } = visit;
+    const wanted = form.text('role');
+    if (!isRole(wanted)) return memberPage(visit, { user, role }, { role: 'Choose a role.' });
+    const name = namedText(user.email);
+    if (role === wanted) return nothingToDo(PEOPLE.href, `${name} is a ${role} already. Nothing has changed.`);
+    // A colleague has changed it since the page was shown.
+    if (form.text('was') !== role)
+      return notDone(memberPath(user.id), `${name} is a ${role} by now. Nothing was changed: choose again.`);
+    const changed = await users.setRole(user.id, account, wanted, context);
+    if (isRefusal(changed)) return notDone(memberPath(user.id), changed.details);
+    const isOwn = user.id === visit.user.id;
+    return done(
+      isOwn ? startPageOf(account).href : PEOPLE.href,
+      isOwn
+        ? `You are a ${wanted} now. Apps that you had connected have no access any more.`
+        : `${name} is a ${wanted} now. Apps that they had connected have no access any more.`,
+    );
+  });
 
-  /** Wraps a handler about the member in the address. */
-  function withMember(handler: (visit: Visit, member: Member) => Promise<Answer> | Answer) {
-    return async (visit: Visit): Promise<Answer> => {
-      const user = await users.get(visit.params.id ?? '');
-      const role = user && roleIn(user, visit.account);
-      return user === undefined || role === undefined ? missing('member') : handler(visit, { user, role });
-    };
-  }
+  ofMember.post(`${memberPath(':id')}/remove`, 'Manager', async ({ account, context }, { user }) => {
+    const removed = await users.removeMember(user.id, account, context);
+    return isRefusal(removed)
+      ? notDone(memberPath(user.id), removed.details)
+      : done(PEOPLE.href, `${namedText(user.email)} has no access any more.`);
+  });
 }
 
 function memberPage(visit: Visit, { user, role }: Member, problems: Problems = {}): PageContent {
@@ -89,17 +78,11 @@ sign-in is removed, too.`,
 }
 
 function roleForm(visit: Visit, { user, role }: Member, problems: Problems): Html {
-  const list = ROLES.map((one) => ({
-    value: one,
-    label: one,
-    hint: ROLE_TEXTS[one],
-    checked: one === role,
-  }));
   return postForm(
     visit,
     `${memberPath(user.id)}/role`,
     'card fields narrow',
-    html`${hiddenField('was', role)}${choices({ name: 'role', label: 'Role', problems }, 'radio', list)}
+    html`${hiddenField('was', role)}${roleChoices(role, problems)}
 <p class="muted small">It holds at once. Apps that this person connected for the account lose access, and can be connected
 again.</p><div><button class="button">Save role</button></div>`,
   );

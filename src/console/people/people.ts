@@ -3,18 +3,18 @@ import { roleIn } from '../../auth/memberships.ts';
 import type { User } from '../../auth/users.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { EMAIL, hasLength, MAX_INVITATIONS, SEARCH } from '../../domain/limits.ts';
-import { isRole, ROLES } from '../../domain/roles.ts';
+import { isRole } from '../../domain/roles.ts';
 import { folded, isCalled, wordsOf } from '../../domain/searched-text.ts';
 import { moment } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { venueCommand } from '../../text/venue-command.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
-import { choices, confirm, field, hasProblems, onceField, postForm } from '../parts/forms.ts';
+import { confirm, field, hasProblems, onceField, postForm } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { historyOfAll } from '../parts/history-links.ts';
 import { addressOf, pager } from '../parts/links.ts';
-import { ROLE_TEXTS } from '../parts/role-texts.ts';
+import { roleChoices } from '../parts/role-texts.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
@@ -146,7 +146,6 @@ const invitationTable = (visit: Visit, open: readonly Invitation[]): Html =>
 
 function inviteForm(visit: Visit, problems: Problems, sendsMail: boolean): Html {
   const { form, account } = visit;
-  const chosen = form.text('role');
   return postForm(
     visit,
     `${PATH}/invitations`,
@@ -161,11 +160,7 @@ ${field({
   problems,
   attributes: { maxlength: EMAIL.max, autocomplete: 'off' },
 })}
-${choices(
-  { name: 'role', label: 'Role', problems },
-  'radio',
-  ROLES.map((role) => ({ value: role, label: role, hint: ROLE_TEXTS[role], checked: role === chosen })),
-)}
+${roleChoices(form.text('role'), problems)}
 ${
   sendsMail
     ? html`<p class="muted small">We send a link to this address. It works once, for a week.

@@ -11,7 +11,7 @@ import { listToReturnTo, sourceFields, withVia } from '../parts/back-link.ts';
 import { briefly } from '../parts/booking-views.ts';
 import { hiddenField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
-import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
+import { bookingRoutes, type ConsoleRoutes, type PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { listField, listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
@@ -25,12 +25,12 @@ const pathOf = (visit: Pick<Visit, 'via' | 'form'>, { bookingId }: Pick<BookingD
 
 /** Answering one request, and cancelling a booking (docs/decisions/console.md). */
 export function decisionPages(routes: ConsoleRoutes, { commands, queries }: PageDeps): void {
-  const { withBooking } = handlersFor(queries);
+  const ofAny = bookingRoutes(routes, queries);
 
-  routes.community.post(
+  bookingRoutes(routes.community, queries).post(
     '/console/bookings/:id/approve',
     'Coordinator',
-    withBooking(async (visit, booking) => {
+    async (visit, booking) => {
       const isConfirmed = visit.form.text('confirmed') === String(booking.totalPrice);
       if (booking.status === 'Pending' && needsConfirmation(visit, booking) && !isConfirmed)
         return confirmApproval(visit, booking);
@@ -41,29 +41,17 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
       const charged = amount(booking.totalPrice, booking.currency);
       const text = `Request approved: ${briefly(booking, visit.account)}. ${charged} was charged.`;
       return backToSource(visit, booking, { kind: 'done', text });
-    }),
+    },
   );
 
   // A user who signs in again on the page that asked for confirmation arrives here.
-  routes.get(
-    '/console/bookings/:id/approve',
-    'Viewer',
-    withBooking(async (visit, booking) => ({ go: pathOf(visit, booking) })),
-  );
+  ofAny.get('/console/bookings/:id/approve', 'Viewer', async (visit, booking) => ({ go: pathOf(visit, booking) }));
 
   for (const step of ['decline', 'cancel'] as const) {
-    routes.get(
-      `/console/bookings/:id/${step}`,
-      'Coordinator',
-      withBooking(async (visit, booking) =>
-        canEnd(visit, booking) ? endPage(visit, booking) : { go: pathOf(visit, booking) },
-      ),
+    ofAny.get(`/console/bookings/:id/${step}`, 'Coordinator', async (visit, booking) =>
+      canEnd(visit, booking) ? endPage(visit, booking) : { go: pathOf(visit, booking) },
     );
-    routes.post(
-      `/console/bookings/:id/${step}`,
-      'Coordinator',
-      withBooking((visit, booking) => end(visit, booking, step)),
-    );
+    ofAny.post(`/console/bookings/:id/${step}`, 'Coordinator', (visit, booking) => end(visit, booking, step));
   }
 
   /** Declines or withdraws a request, or cancels a booking. */

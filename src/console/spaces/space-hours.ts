@@ -27,7 +27,7 @@ import { actorOrYou } from '../parts/actor-view.ts';
 import { type Answer, done, notDone, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { viaField, withVia } from '../parts/back-link.ts';
 import { hasProblems, hiddenField, postForm, problemOf } from '../parts/forms.ts';
-import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
+import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
 import {
@@ -72,37 +72,29 @@ type Shown = {
 
 /** The hours of a space by weekday and date, and its rules about time, for one space or several at once. */
 export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
-  const { withSpace } = handlersFor(queries);
+  const ofSpace = spaceRoutes(community, queries);
 
-  community.get(
-    `${PATH}/:id/hours`,
-    'Manager',
-    withSpace((visit, space) => {
-      const { restored } = visit;
-      if (restored === undefined) return hoursPage(visit, space, typedOf(space, todayIn(visit, space)));
-      return hoursPage(visit, space, typedIn(restored), defined({ seen: seenIn(restored) }));
-    }),
-  );
+  ofSpace.get(`${PATH}/:id/hours`, 'Manager', (visit, space) => {
+    const { restored } = visit;
+    if (restored === undefined) return hoursPage(visit, space, typedOf(space, todayIn(visit, space)));
+    return hoursPage(visit, space, typedIn(restored), defined({ seen: seenIn(restored) }));
+  });
 
-  community.post(
-    `${PATH}/:id/hours`,
-    'Manager',
-    withSpace(async (visit, space) => {
-      const { form } = visit;
-      const typed = typedIn(form);
-      const seen = seenIn(form);
-      const also = new Set((await othersTicked(visit, space)).map(({ spaceId }) => spaceId));
-      const again = (now: TypedTerms, focus?: FormOptions['focus']) =>
-        hoursPage(visit, space, now, { also, focus, ...defined({ seen }) });
-      const wanted = form.text('do');
-      if (wanted === 'copy') return again(withMondayCopied(typed), 'copy');
-      if (wanted === 'more') return again(withMoreDates(typed), typed.dates.length);
-      const removed = /^remove-(\d{1,4})$/.exec(wanted)?.[1];
-      if (removed !== undefined) return again(withoutDate(typed, Number(removed)), 'more');
-      if (seen === undefined) return { ...(await again(typedOf(space, todayIn(visit, space)))), ...OUTDATED };
-      return save(visit, space, typed, seen);
-    }),
-  );
+  ofSpace.post(`${PATH}/:id/hours`, 'Manager', async (visit, space) => {
+    const { form } = visit;
+    const typed = typedIn(form);
+    const seen = seenIn(form);
+    const also = new Set((await othersTicked(visit, space)).map(({ spaceId }) => spaceId));
+    const again = (now: TypedTerms, focus?: FormOptions['focus']) =>
+      hoursPage(visit, space, now, { also, focus, ...defined({ seen }) });
+    const wanted = form.text('do');
+    if (wanted === 'copy') return again(withMondayCopied(typed), 'copy');
+    if (wanted === 'more') return again(withMoreDates(typed), typed.dates.length);
+    const removed = /^remove-(\d{1,4})$/.exec(wanted)?.[1];
+    if (removed !== undefined) return again(withoutDate(typed, Number(removed)), 'more');
+    if (seen === undefined) return { ...(await again(typedOf(space, todayIn(visit, space)))), ...OUTDATED };
+    return save(visit, space, typed, seen);
+  });
 
   async function save(visit: CommunityVisit, space: Space, typed: TypedTerms, seen: SeenTerms): Promise<Answer> {
     const { account, form, context } = visit;

@@ -15,7 +15,7 @@ import { backTo, viaField, withVia } from '../parts/back-link.ts';
 import { type Field, field, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { historyOf } from '../parts/history-links.ts';
-import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
+import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import { may, type Settings, type Visit } from '../parts/visit.ts';
 import {
@@ -39,7 +39,7 @@ const FORM_OUTDATED =
 /** A community's spaces: adding, editing, closing and reopening them. */
 export function spacePages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   const { catalogue } = commands;
-  const { withSpace } = handlersFor(queries);
+  const ofSpace = spaceRoutes(community, queries);
 
   community.get(PATH, 'Viewer', async (visit) => spaceList(visit, await queries.spaces.list(visit.account)));
 
@@ -62,49 +62,38 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
     async (visit) => ({ ...newPage(visit, typedIn(visit.form), { '': SENT_BEFORE }), status: 409 }),
   );
 
-  community.get(
-    `${PATH}/:id`,
-    'Viewer',
-    withSpace(async (visit, space) => {
-      const { restored } = visit;
-      if (!may(visit, 'Manager')) return termsPage(visit, space);
-      return restored === undefined
-        ? { ...editPage(visit, space, typedOf(space), outdated(space)), status: 200 }
-        : editPage(visit, space, typedIn(restored), {}, seenIn(restored));
-    }),
-  );
+  ofSpace.get(`${PATH}/:id`, 'Viewer', async (visit, space) => {
+    const { restored } = visit;
+    if (!may(visit, 'Manager')) return termsPage(visit, space);
+    return restored === undefined
+      ? { ...editPage(visit, space, typedOf(space), outdated(space)), status: 200 }
+      : editPage(visit, space, typedIn(restored), {}, seenIn(restored));
+  });
 
-  community.post(
-    `${PATH}/:id`,
-    'Manager',
-    withSpace(async (visit, space) => {
-      const { spaceId } = space;
-      const typed = typedIn(visit.form);
-      const seen = seenIn(visit.form);
-      if (seen === undefined) return outdatedFormPage(visit, typed, space);
-      const outcome = await catalogue.changeSpace({ spaceId, terms: termsOf(typed), seen }, visit.context);
-      if (isRefusal(outcome)) {
-        const now = await queries.spaceChanges(visit.account, spaceId, seen);
-        return now === undefined || now.changed.length === 0
-          ? editPage(visit, now?.space ?? space, typed, problemsOf(outcome, typed))
-          : changedPage(visit, typed, seen, now);
-      }
-      return outcome.events.length > 0
-        ? done(visit.via ?? PATH, 'Saved. Existing requests and bookings keep their terms.')
-        : nothingToDo(visit.via ?? PATH, 'Nothing has changed: these are the terms already.');
-    }),
-  );
+  ofSpace.post(`${PATH}/:id`, 'Manager', async (visit, space) => {
+    const { spaceId } = space;
+    const typed = typedIn(visit.form);
+    const seen = seenIn(visit.form);
+    if (seen === undefined) return outdatedFormPage(visit, typed, space);
+    const outcome = await catalogue.changeSpace({ spaceId, terms: termsOf(typed), seen }, visit.context);
+    if (isRefusal(outcome)) {
+      const now = await queries.spaceChanges(visit.account, spaceId, seen);
+      return now === undefined || now.changed.length === 0
+        ? editPage(visit, now?.space ?? space, typed, problemsOf(outcome, typed))
+        : changedPage(visit, typed, seen, now);
+    }
+    return outcome.events.length > 0
+      ? done(visit.via ?? PATH, 'Saved. Existing requests and bookings keep their terms.')
+      : nothingToDo(visit.via ?? PATH, 'Nothing has changed: these are the terms already.');
+  });
 
-  community.post(
-    `${PATH}/:id/close`,
-    'Manager',
-    switching('closed', catalogue.closeSpace, 'It takes no new bookings, and existing ones are kept.'),
-  );
-  community.post(`${PATH}/:id/open`, 'Manager', switching('reopened', catalogue.openSpace, 'It takes bookings again.'));
+  const closed = 'It takes no new bookings, and existing ones are kept.';
+  switching('close', 'closed', catalogue.closeSpace, closed);
+  switching('open', 'reopened', catalogue.openSpace, 'It takes bookings again.');
 
   /** Closes or reopens a space. */
-  function switching(word: 'closed' | 'reopened', change: typeof catalogue.closeSpace, effect: string) {
-    return withSpace(async (visit, { spaceId }) => {
+  function switching(step: string, word: string, change: typeof catalogue.closeSpace, effect: string): void {
+    ofSpace.post(`${PATH}/:id/${step}`, 'Manager', async (visit, { spaceId }) => {
       const outcome = await change(spaceId, visit.context);
       if (isRefusal(outcome)) return missing('space');
       if (outcome.events.length > 0) return done(visit.via ?? PATH, `Space ${word}. ${effect}`);

@@ -6,8 +6,8 @@ import { type DeliveryDocument, RETENTION_MS } from '../../webhooks/webhooks.ts'
 import { missing, notDone } from '../parts/answer.ts';
 import { withVia } from '../parts/back-link.ts';
 import { addressOf } from '../parts/links.ts';
-import { handlersFor, type PageDeps, type Routes } from '../parts/routes.ts';
-import { type Form, idOf } from '../parts/typed-form.ts';
+import { type PageDeps, type Routes, webhookRoutes, withNumber } from '../parts/routes.ts';
+import type { Form } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { deliveryList } from './delivery-list.ts';
 import { attemptsOnPage, deliveryHref, deliveryPage, notSentPage } from './delivery-views.ts';
@@ -15,7 +15,7 @@ import { DELIVERIES, WEBHOOKS } from './webhooks.ts';
 
 /** The log of the deliveries to all webhooks of an account, and each delivery. */
 export function deliveryPages(routes: Routes, { queries, webhooks }: PageDeps): void {
-  const { withWebhook } = handlersFor(queries);
+  const ofWebhook = webhookRoutes(routes, queries);
 
   routes.get(DELIVERIES, 'Manager', async (visit) => {
     const registered = await queries.webhooks.listOfAccount(visit.account);
@@ -31,38 +31,30 @@ for 30 days after it has ended.`,
     };
   });
 
-  routes.get(
-    '/console/webhooks/:id/deliveries/:delivery',
-    'Manager',
-    withWebhook(async (visit, webhook) => {
-      const delivery = await deliveryOf(visit, webhook);
-      if (delivery === undefined) return notSent(visit, webhook);
-      const { attempts } = attemptsOnPage(delivery, visit);
-      const headers = await webhooks.requestHeaders(delivery.deliveryId, attempts);
-      return deliveryPage(visit, delivery, webhook, headers);
-    }),
-  );
+  ofWebhook.get('/console/webhooks/:id/deliveries/:delivery', 'Manager', async (visit, webhook) => {
+    const delivery = await deliveryOf(visit, webhook);
+    if (delivery === undefined) return notSent(visit, webhook);
+    const { attempts } = attemptsOnPage(delivery, visit);
+    const headers = await webhooks.requestHeaders(delivery.deliveryId, attempts);
+    return deliveryPage(visit, delivery, webhook, headers);
+  });
 
-  routes.post(
-    '/console/webhooks/:id/deliveries/:delivery/resend',
-    'Manager',
-    withWebhook(async (visit, webhook) => {
-      const delivery = await deliveryOf(visit, webhook);
-      const missed = delivery === undefined ? await bookingOf(visit, visit.form) : undefined;
-      if (delivery === undefined && missed === undefined) return missing('delivery');
-      const { webhookId } = webhook;
-      const deliveryId = visit.params.delivery ?? '';
-      const outcome =
-        missed === undefined
-          ? await webhooks.resend(deliveryId)
-          : await webhooks.sendEvent(webhookId, missed, deliveryId.split(':', 1)[0] ?? '');
-      // The page of the delivery shows its state and keeps it up to date; a message would soon be wrong.
-      if (!isRefusal(outcome)) return { go: withVia(visit, deliveryHref(outcome)) };
-      const { via } = visit;
-      const page = deliveryHref({ webhookId, deliveryId });
-      return notDone(addressOf(page, { booking: missed?.bookingId.toString(), via }), outcome.details);
-    }),
-  );
+  ofWebhook.post('/console/webhooks/:id/deliveries/:delivery/resend', 'Manager', async (visit, webhook) => {
+    const delivery = await deliveryOf(visit, webhook);
+    const missed = delivery === undefined ? await bookingOf(visit, visit.form) : undefined;
+    if (delivery === undefined && missed === undefined) return missing('delivery');
+    const { webhookId } = webhook;
+    const deliveryId = visit.params.delivery ?? '';
+    const outcome =
+      missed === undefined
+        ? await webhooks.resend(deliveryId)
+        : await webhooks.sendEvent(webhookId, missed, deliveryId.split(':', 1)[0] ?? '');
+    // The page of the delivery shows its state and keeps it up to date; a message would soon be wrong.
+    if (!isRefusal(outcome)) return { go: withVia(visit, deliveryHref(outcome)) };
+    const { via } = visit;
+    const page = deliveryHref({ webhookId, deliveryId });
+    return notDone(addressOf(page, { booking: missed?.bookingId.toString(), via }), outcome.details);
+  });
 
   async function deliveryOf({ params }: Visit, webhook: WebhookDocument): Promise<DeliveryDocument | undefined> {
     const delivery = await webhooks.getDelivery(params.delivery ?? '');
@@ -70,10 +62,8 @@ for 30 days after it has ended.`,
   }
 
   /** The booking that a page or form of an event without a delivery names. */
-  async function bookingOf({ account }: Visit, fields: Form): Promise<ReadableBooking | undefined> {
-    const bookingId = idOf(fields.text('booking'));
-    return bookingId === undefined ? undefined : queries.bookings.get(account, bookingId);
-  }
+  const bookingOf = ({ account }: Visit, fields: Form): Promise<ReadableBooking | undefined> =>
+    withNumber(queries.bookings.get, account, fields.text('booking'));
 
   async function notSent(visit: Visit, webhook: WebhookDocument) {
     const booking = await bookingOf(visit, visit.query);

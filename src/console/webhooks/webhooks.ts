@@ -24,7 +24,7 @@ import {
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { historyOf, historyOfAll } from '../parts/history-links.ts';
 import { readerZone } from '../parts/reader-zone.ts';
-import { handlersFor, type PageDeps, type Routes } from '../parts/routes.ts';
+import { type PageDeps, type Routes, webhookRoutes } from '../parts/routes.ts';
 import { secretPage } from '../parts/secret-page.ts';
 import { dataTable } from '../parts/tables.ts';
 import { readMoment } from '../parts/typed-dates.ts';
@@ -57,7 +57,7 @@ type Registered = WebhookDocument & { readonly breaker: Breaker };
 /** The webhooks of an account. */
 export function webhookPages(routes: Routes, deps: PageDeps): void {
   const { commands, queries, webhooks } = deps;
-  const { withWebhook } = handlersFor(queries);
+  const ofWebhook = webhookRoutes(routes, queries);
 
   routes.get(PATH, 'Manager', (visit) => listPage(deps, visit));
 
@@ -71,79 +71,59 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
     return secretPage({ title: 'Webhook registered', back, secret: outcome.signingSecret, advice: SECRET_ADVICE });
   });
 
-  routes.get(
-    `${PATH}/:id`,
-    'Manager',
-    withWebhook((visit, webhook) => webhookPage(deps, visit, webhook)),
-  );
+  ofWebhook.get(`${PATH}/:id`, 'Manager', (visit, webhook) => webhookPage(deps, visit, webhook));
 
-  routes.post(
-    `${PATH}/:id/rotate`,
-    'Manager',
-    withWebhook(async ({ account, context, zone }, webhook) => {
-      const outcome = await commands.webhooks.rotate({ webhookId: webhook.webhookId, by: { account } }, context);
-      if (isRefusal(outcome)) {
-        return outcome.refused === 'ResourceNotFound'
-          ? missing('webhook')
-          : notDone(webhookHref(webhook), outcome.details);
-      }
-      const until = `${momentIn(zone, outcome.previousUntil)} ${zoneName(zone)}`;
-      return secretPage({
-        title: 'New signing secret',
-        back: { href: webhookHref(webhook), label: 'Webhook' },
-        secret: outcome.signingSecret,
-        advice: [
-          `Copy it now; it will not be shown again. Until ${until}, deliveries are signed with the secret before it as well,`,
-          'so that you can update your receiver without missing any.',
-        ].join(' '),
-      });
-    }),
-  );
+  ofWebhook.post(`${PATH}/:id/rotate`, 'Manager', async ({ account, context, zone }, webhook) => {
+    const outcome = await commands.webhooks.rotate({ webhookId: webhook.webhookId, by: { account } }, context);
+    if (isRefusal(outcome)) {
+      return outcome.refused === 'ResourceNotFound'
+        ? missing('webhook')
+        : notDone(webhookHref(webhook), outcome.details);
+    }
+    const until = `${momentIn(zone, outcome.previousUntil)} ${zoneName(zone)}`;
+    return secretPage({
+      title: 'New signing secret',
+      back: { href: webhookHref(webhook), label: 'Webhook' },
+      secret: outcome.signingSecret,
+      advice: [
+        `Copy it now; it will not be shown again. Until ${until}, deliveries are signed with the secret before it as well,`,
+        'so that you can update your receiver without missing any.',
+      ].join(' '),
+    });
+  });
 
   const registerChange = (step: 'disable' | 'enable' | 'remove', text: string) =>
-    routes.post(
-      `${PATH}/:id/${step}`,
-      'Manager',
-      withWebhook(async ({ account, context }, webhook) => {
-        // Only disabling records the reason.
-        const command = { webhookId: webhook.webhookId, by: { account }, reason: 'Disabled in the console.' };
-        const outcome = await commands.webhooks[step](command, context);
-        if (isRefusal(outcome)) return missing('webhook');
-        return done(step === 'remove' ? PATH : webhookHref(webhook), text);
-      }),
-    );
+    ofWebhook.post(`${PATH}/:id/${step}`, 'Manager', async ({ account, context }, webhook) => {
+      // Only disabling records the reason.
+      const command = { webhookId: webhook.webhookId, by: { account }, reason: 'Disabled in the console.' };
+      const outcome = await commands.webhooks[step](command, context);
+      if (isRefusal(outcome)) return missing('webhook');
+      return done(step === 'remove' ? PATH : webhookHref(webhook), text);
+    });
   registerChange('disable', 'Webhook disabled. Nothing is sent until you enable it again.');
   registerChange('enable', 'Webhook enabled. To send what it missed, use “Recover”.');
   registerChange('remove', 'Webhook removed. Nothing more will be sent to its endpoint.');
 
-  routes.post(
-    `${PATH}/:id/test`,
-    'Manager',
-    withWebhook(async (visit, webhook) => {
-      const outcome = await webhooks.sendTest(webhook.webhookId, visit.context);
-      return isRefusal(outcome) ? notDone(webhookHref(webhook), outcome.details) : { go: deliveryHref(outcome) };
-    }),
-  );
+  ofWebhook.post(`${PATH}/:id/test`, 'Manager', async (visit, webhook) => {
+    const outcome = await webhooks.sendTest(webhook.webhookId, visit.context);
+    return isRefusal(outcome) ? notDone(webhookHref(webhook), outcome.details) : { go: deliveryHref(outcome) };
+  });
 
-  routes.post(
-    `${PATH}/:id/recover`,
-    'Manager',
-    withWebhook(async (visit, webhook) => {
-      const read = readMoment(visit.form.text('since'));
-      if (read.problem !== undefined) return webhookPage(deps, visit, webhook, { since: read.problem });
-      const local = Temporal.PlainDateTime.from(read.time).toZonedDateTime(readerZone(visit.form.text('zone')));
-      const outcome = await webhooks.recover(webhook.webhookId, toTimestamp(local.epochMilliseconds));
-      if (isRefusal(outcome)) return webhookPage(deps, visit, webhook, { since: outcome.details });
-      const href = webhookHref(webhook);
-      const { due, from } = outcome;
-      const limit =
-        from &&
-        ` Recovery goes back 30 days: events before ${momentIn(visit.zone, from)} ${zoneName(visit.zone)} were left out.`;
-      return due === 0
-        ? nothingToDo(href, `Nothing has been missed since then.${limit ?? ''}`)
-        : done(href, `${counted(due, 'delivery', 'deliveries')} queued.${limit ?? ''}`);
-    }),
-  );
+  ofWebhook.post(`${PATH}/:id/recover`, 'Manager', async (visit, webhook) => {
+    const read = readMoment(visit.form.text('since'));
+    if (read.problem !== undefined) return webhookPage(deps, visit, webhook, { since: read.problem });
+    const local = Temporal.PlainDateTime.from(read.time).toZonedDateTime(readerZone(visit.form.text('zone')));
+    const outcome = await webhooks.recover(webhook.webhookId, toTimestamp(local.epochMilliseconds));
+    if (isRefusal(outcome)) return webhookPage(deps, visit, webhook, { since: outcome.details });
+    const href = webhookHref(webhook);
+    const { due, from } = outcome;
+    const limit =
+      from &&
+      ` Recovery goes back 30 days: events before ${momentIn(visit.zone, from)} ${zoneName(visit.zone)} were left out.`;
+    return due === 0
+      ? nothingToDo(href, `Nothing has been missed since then.${limit ?? ''}`)
+      : done(href, `${counted(due, 'delivery', 'deliveries')} queued.${limit ?? ''}`);
+  });
 }
 
 async function listPage({ queries, webhooks }: PageDeps, visit: Visit, problems: Problems = {}): Promise<Answer> {
