@@ -103,19 +103,19 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     signInRoutes(scope, { ...session, users, counts });
     const links = createLinkRoutes(scope, publicUrl);
     scope.addHook('onClose', () => deps.passwordReset.settled());
-    passwordRoutes(links, { reset: deps.passwordReset, attempts: deps.resetAttempts });
+    passwordRoutes(links, deps.passwordReset, deps.resetAttempts);
     invitationRoutes(links, {
       ...deps,
       accountName: renderer.nameOf,
       firstSignIn: createFirstSignIn({ ...session, endSession }),
     });
-    addressRoutes(links, { confirmation: deps.addressConfirmation });
+    addressRoutes(links, deps.addressConfirmation);
     await scope.register(async (programs) => {
       ignoreMultipart(programs);
       const routes = createLinkRoutes(programs, publicUrl);
       unsubscribeRoutes(routes, { unsubscribing: deps.mailContent.unsubscribing, accountName: renderer.nameOf });
     });
-    contactRoutes(links, { confirmation: deps.contactConfirmation, accountName: renderer.nameOf });
+    contactRoutes(links, deps.contactConfirmation, renderer.nameOf);
     await scope.register(async (files) => {
       registerUploads(files);
       const routes = routesOf({ pages: scope, files }, pages);

@@ -2,13 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Invitation, Invitations } from '../../auth/invitations.ts';
 import { LINK_PATHS } from '../../auth/links.ts';
 import type { User, Users } from '../../auth/users.ts';
-import type { Account } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
-import { traceOf } from '../../http/trace.ts';
 import { addressOf } from '../parts/links.ts';
 import { invitationText } from '../parts/role-texts.ts';
-import { type LinkRoutes, linkForm, newPasswordFields, sendCard, sendEnded, TO_CONSOLE } from './link-page.ts';
+import { contextOf, type LinkRoutes, linkForm, linkPage, newPasswordFields, TO_CONSOLE } from './link-page.ts';
 
 const { invitation: PATH } = LINK_PATHS;
 
@@ -20,45 +18,33 @@ type Deps = {
   readonly firstSignIn: (
     request: FastifyRequest,
     reply: FastifyReply,
-    of: { readonly user: User; readonly account: Account; readonly text: string },
+    of: { readonly user: User; readonly account: Invitation['account']; readonly text: string },
   ) => Promise<FastifyReply>;
 };
 
 /** What the link of an invitation opens: a form for a password, or for a person who has a sign-in, the way there. */
-export function invitationRoutes({ get, post }: LinkRoutes, deps: Deps): void {
-  const { invitations, users, accountName } = deps;
-
-  get(PATH, async (query, _request, reply) => {
-    const token = query.text('link');
-    const link = await invitations.check(token);
-    if (link === undefined) return sendEnded(reply, TO_CONSOLE);
-    const { invitation } = link;
-    const hasSignIn = (await users.byEmail(invitation.email)) !== undefined;
-    return sendCard(reply, {
-      title: 'You are invited',
-      lead: invitationText(await accountName(invitation.account), invitation),
-      main: hasSignIn ? signInFirst(token, invitation) : newUserForm(token, invitation),
-    });
-  });
-
-  post(PATH, async (form, request, reply) => {
-    const token = form.text('link');
-    const link = await invitations.check(token);
-    if (link === undefined) return sendEnded(reply, TO_CONSOLE);
-    const { invitation } = link;
-    const { account } = invitation;
-    const name = await accountName(account);
-    const context = { correlationId: request.id, ...traceOf(request) };
-    const user = await invitations.acceptAsNew(link, form.password(), context);
-    if (!isRefusal(user))
-      return deps.firstSignIn(request, reply, { user, account, text: `You are a member of ${namedText(name)}.` });
-    if (user.refused === 'ResourceNotFound') return sendEnded(reply, TO_CONSOLE);
-    return sendCard(reply, {
-      title: 'You are invited',
-      lead: invitationText(name, invitation),
-      problem: user.details,
-      main: newUserForm(token, invitation),
-    });
+export function invitationRoutes(routes: LinkRoutes, { invitations, users, accountName, firstSignIn }: Deps): void {
+  linkPage(routes, {
+    path: PATH,
+    ended: TO_CONSOLE,
+    check: invitations.check,
+    async page(token, { invitation }, problem) {
+      // A form with a problem was one for a new user.
+      const hasSignIn = problem === undefined && (await users.byEmail(invitation.email)) !== undefined;
+      return {
+        title: 'You are invited',
+        lead: invitationText(await accountName(invitation.account), invitation),
+        problem,
+        main: hasSignIn ? signInFirst(token, invitation) : newUserForm(token, invitation),
+      };
+    },
+    async act(_token, link, form, request, reply) {
+      const { account } = link.invitation;
+      const name = await accountName(account);
+      const user = await invitations.acceptAsNew(link, form.password(), contextOf(request));
+      if (isRefusal(user)) return user;
+      return firstSignIn(request, reply, { user, account, text: `You are a member of ${namedText(name)}.` });
+    },
   });
 }
 

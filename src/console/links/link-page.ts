@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { LINK_PATHS } from '../../auth/links.ts';
-import { EMAIL } from '../../domain/limits.ts';
+import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { type Html, html, type Interpolated } from '../../html/html.ts';
 import { page, problemPage, sendPage } from '../../html/layout.ts';
+import { traceOf } from '../../http/trace.ts';
 import type { Link } from '../parts/answer.ts';
-import { field, hiddenField, PASSWORD_HINT, passwordField } from '../parts/forms.ts';
+import { hiddenField, PASSWORD_HINT, passwordField } from '../parts/forms.ts';
 import { Form } from '../parts/typed-form.ts';
 
 /** Requests for each of these pages per network and minute, as for the sign-in page. */
@@ -36,7 +36,7 @@ export function createLinkRoutes(scope: FastifyInstance, publicUrl: string) {
   };
 }
 
-type CardPage = {
+export type CardPage = {
   readonly title: string;
   readonly lead: Interpolated;
   readonly problem?: string | undefined;
@@ -61,15 +61,58 @@ ${main}</div>`,
     }),
   );
 
-/** A page that says what was done, and leads on. */
+/** The page that a link opens, and its form. */
+type LinkPage<T> = {
+  readonly path: string;
+  /** Where a link leads on that does not work. */
+  readonly ended: typeof TO_CONSOLE;
+  /** What a link is for; undefined if it does not work. */
+  check(token: string): Promise<T | undefined>;
+  page(token: string, checked: T, problem?: string): CardPage | Promise<CardPage>;
+  /** Does what the link is for, and answers. */
+  act(
+    token: string,
+    checked: T,
+    form: Form,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply | Refusal>;
+};
+
+/** Registers the page that a link opens. A form that is refused shows it again, with the reason. */
+export function linkPage<T>({ get, post }: LinkRoutes, { path, ended, check, page, act }: LinkPage<T>): void {
+  get(path, async (query, _request, reply) => {
+    const token = query.text('link');
+    const checked = await check(token);
+    return checked === undefined ? sendEnded(reply, ended) : sendCard(reply, await page(token, checked));
+  });
+
+  post(path, async (form, request, reply) => {
+    const token = form.text('link');
+    const checked = await check(token);
+    if (checked === undefined) return sendEnded(reply, ended);
+    const answer = await act(token, checked, form, request, reply);
+    if (!isRefusal(answer)) return answer;
+    return answer.refused === 'ResourceNotFound'
+      ? sendEnded(reply, ended)
+      : sendCard(reply, await page(token, checked, answer.details));
+  });
+}
+
+/** The context of a command that a form of such a page issues. */
+export const contextOf = (request: FastifyRequest) => ({ correlationId: request.id, ...traceOf(request) });
+
+/** Registers a page that says what was done, and leads on. */
+export const donePage = ({ get }: LinkRoutes, path: string, title: string, text: string, next?: Link): void =>
+  get(path, async (_query, _request, reply) => sendDone(reply, title, text, next));
+
+/** Says what was done, and leads on. */
 export const sendDone = (reply: FastifyReply, title: string, text: string, next?: Link): FastifyReply =>
   sendCard(reply, {
     title,
     lead: text,
     main: next && html`<a class="button full" href="${next.href}">${next.label}</a>`,
   });
-
-export const TO_SIGN_IN: Link = { href: '/console', label: 'Sign in' };
 
 /** The same for every link that does not work: why would tell a stranger something. */
 export const sendEnded = (reply: FastifyReply, next: typeof TO_CONSOLE): FastifyReply =>
@@ -79,7 +122,6 @@ export const sendEnded = (reply: FastifyReply, next: typeof TO_CONSOLE): Fastify
     problemPage('This link does not work', 'It has been used, it is too old, or a part of it is missing.', next),
   );
 
-export const ASK_AGAIN = { href: LINK_PATHS.forgottenPassword, label: 'Ask for a new link' };
 export const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
 
 /** A form that carries a link, so that nothing but the link is needed. */
@@ -91,13 +133,3 @@ export const newPasswordFields = (email: string, label = 'New password'): Html =
 <label for="email">E-mail</label>
 <input id="email" type="email" autocomplete="username" value="${email}" readonly></div>
 ${passwordField({ name: 'password', label, hint: PASSWORD_HINT, autocomplete: 'new-password', isFocused: true })}`;
-
-export const emailField = (value: string): Html =>
-  field({
-    name: 'email',
-    label: 'E-mail',
-    type: 'email',
-    value,
-    required: true,
-    attributes: { autocomplete: 'username', maxlength: EMAIL.max, autofocus: '' },
-  });

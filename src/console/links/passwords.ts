@@ -3,31 +3,25 @@ import type { PasswordReset } from '../../auth/password-reset.ts';
 import type { AuthorizationServer } from '../../authorization-server/authorization-server.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { isSafeForSmtp, normalisedEmail } from '../../domain/email-address.ts';
+import { EMAIL } from '../../domain/limits.ts';
 import { tryAgainIn } from '../../html/formats.ts';
 import { html, named } from '../../html/html.ts';
-import { traceOf } from '../../http/trace.ts';
 import { venueCommand } from '../../text/venue-command.ts';
-import {
-  ASK_AGAIN,
-  emailField,
-  type LinkRoutes,
-  linkForm,
-  newPasswordFields,
-  sendCard,
-  sendDone,
-  sendEnded,
-  TO_SIGN_IN,
-} from './link-page.ts';
+import { field } from '../parts/forms.ts';
+import { contextOf, donePage, type LinkRoutes, linkForm, linkPage, newPasswordFields, sendCard } from './link-page.ts';
 
 const { forgottenPassword: FORGOTTEN, newPassword: NEW } = LINK_PATHS;
 const SENT = `${FORGOTTEN}/sent`;
 const CHANGED = `${NEW}/done`;
+const TO_SIGN_IN = { href: '/console', label: 'Sign in' };
 
 /** Asking for a link to a new password, and setting one with it. */
 export function passwordRoutes(
-  { get, post }: LinkRoutes,
-  { reset, attempts }: { readonly reset: PasswordReset; readonly attempts: AuthorizationServer['resetAttempts'] },
+  routes: LinkRoutes,
+  reset: PasswordReset,
+  attempts: AuthorizationServer['resetAttempts'],
 ): void {
+  const { get, post } = routes;
   get(FORGOTTEN, async (_form, _request, reply) => sendCard(reply, reset.sendsMail ? askPage() : NO_MAIL));
 
   // Status, text and work are the same for every address: it is looked up only afterwards.
@@ -44,43 +38,35 @@ export function passwordRoutes(
     return reply.redirect(SENT, 303);
   });
 
-  get(SENT, async (_form, _request, reply) =>
-    sendDone(
-      reply,
-      'Check your mail',
-      'If a user has this address, a mail with a link is on its way. The link works once, within an hour.',
-      TO_SIGN_IN,
-    ),
-  );
+  const sent = 'If a user has this address, a mail with a link is on its way. The link works once, within an hour.';
+  donePage(routes, SENT, 'Check your mail', sent, TO_SIGN_IN);
 
-  get(NEW, async (query, _request, reply) => {
-    const token = query.text('link');
-    const link = await reset.check(token);
-    return link === undefined ? sendEnded(reply, ASK_AGAIN) : sendCard(reply, newPage(token, link.user.email));
+  linkPage(routes, {
+    path: NEW,
+    ended: { href: FORGOTTEN, label: 'Ask for a new link' },
+    check: reset.check,
+    page: (token, { user }, problem) => newPage(token, user.email, problem),
+    async act(token, _link, form, request, reply) {
+      const changed = await reset.reset(token, form.password(), contextOf(request));
+      if (isRefusal(changed)) return changed;
+      request.sender = { credential: { kind: 'user', id: changed.id } };
+      return reply.redirect(CHANGED, 303);
+    },
   });
 
-  post(NEW, async (form, request, reply) => {
-    const token = form.text('link');
-    const link = await reset.check(token);
-    if (link === undefined) return sendEnded(reply, ASK_AGAIN);
-    const changed = await reset.reset(token, form.password(), { correlationId: request.id, ...traceOf(request) });
-    if (isRefusal(changed))
-      return changed.refused === 'ResourceNotFound'
-        ? sendEnded(reply, ASK_AGAIN)
-        : sendCard(reply, newPage(token, link.user.email, changed.details));
-    request.sender = { credential: { kind: 'user', id: changed.id } };
-    return reply.redirect(CHANGED, 303);
-  });
-
-  get(CHANGED, async (_form, _request, reply) =>
-    sendDone(
-      reply,
-      'Your password is changed',
-      'You are signed out of every browser. Connected apps stay connected.',
-      TO_SIGN_IN,
-    ),
-  );
+  const changed = 'You are signed out of every browser. Connected apps stay connected.';
+  donePage(routes, CHANGED, 'Your password is changed', changed, TO_SIGN_IN);
 }
+
+const emailField = (value: string) =>
+  field({
+    name: 'email',
+    label: 'E-mail',
+    type: 'email',
+    value,
+    required: true,
+    attributes: { autocomplete: 'username', maxlength: EMAIL.max, autofocus: '' },
+  });
 
 const askPage = (email = '', problem?: string) => ({
   title: 'Forgot your password?',
