@@ -4,7 +4,7 @@ import type { Account } from '../../domain/account.ts';
 import { REVIEW_CONTENT, REVIEW_TITLE } from '../../domain/limits.ts';
 import { type Html, html } from '../../html/html.ts';
 import { viaField } from '../parts/back-link.ts';
-import { choices, field, postForm, textArea } from '../parts/forms.ts';
+import { choices, controlsOf, field, postForm, textArea } from '../parts/forms.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 
@@ -15,25 +15,23 @@ export const canReview = (account: Account, booking: BookingDocument, review: Re
 const RATING_LABELS = ['Poor', 'Fair', 'Good', 'Very good', 'Excellent'];
 
 export function reviewForm(visit: Visit, { bookingId }: BookingDocument, problems: Problems): Html {
-  const typed = visit.form.texts(['rating', 'title', 'content']);
+  const control = controlsOf(visit.form, problems);
+  const rated = visit.form.text('rating');
   const ratings = RATING_LABELS.map((label, index) => ({
     value: String(index + 1),
     label: `${index + 1} – ${label}`,
-    checked: typed.rating === String(index + 1),
+    checked: rated === String(index + 1),
   })).reverse();
   return postForm(
     visit,
     `/console/bookings/${bookingId}/review`,
     'fields',
     html`${viaField(visit)}${choices({ name: 'rating', label: 'Rating', problems }, 'radio', ratings)}
-${field({ name: 'title', label: 'Headline', value: typed.title, required: true, problems, attributes: { maxlength: REVIEW_TITLE.max } })}
+${field({ ...control('title', 'Headline'), required: true, attributes: { maxlength: REVIEW_TITLE.max } })}
 ${textArea({
-  name: 'content',
-  label: 'Review',
+  ...control('content', 'Review'),
   hint: 'Visible to the community and to other brands.',
-  value: typed.content,
   required: true,
-  problems,
   attributes: { maxlength: REVIEW_CONTENT.max, rows: 5 },
 })}
 <div><button class="button">Publish review</button></div>`,

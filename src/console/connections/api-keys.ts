@@ -3,13 +3,12 @@ import { PERMISSION_LABELS, permissionsText } from '../../contract/permission-la
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import type { Timestamp } from '../../domain/ids.ts';
-import { LABEL } from '../../domain/limits.ts';
 import { Permission, permissionNames, usablePermissions } from '../../domain/permissions.ts';
 import { counted, fromNow, moment } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { isUnavailable } from '../../runtime/unavailable.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
-import { choices, confirm, field, maskOf, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { choices, confirm, maskOf, nameField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
 import { historyOfAll } from '../parts/history-links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
@@ -105,15 +104,7 @@ function newKeyForm(visit: Visit, problems: Problems): Html {
     PATH,
     'card fields',
     html`${onceField()}<h2>New API key</h2>
-${field({
-  name: 'label',
-  label: 'Name',
-  hint: 'What is it for?',
-  value: form.text('label'),
-  required: true,
-  problems,
-  attributes: { maxlength: LABEL.max, autocomplete: 'off' },
-})}
+${nameField(form, problems, 'label', 'What is it for?')}
 ${choices({ name: 'permission', label: 'Permissions', problems }, 'checkbox', permissions)}
 <div><button class="button">Create key</button></div>`,
   );

@@ -2,12 +2,11 @@ import { roleIn } from '../../auth/memberships.ts';
 import { whatScopesAllow } from '../../auth/scopes.ts';
 import type { Account } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
-import { LABEL } from '../../domain/limits.ts';
 import { ROLES, type Role } from '../../domain/roles.ts';
 import { bareMoment, moment, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
-import { confirm, field, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { confirm, nameField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
 import { historyOfAll } from '../parts/history-links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
@@ -116,21 +115,7 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
               html`For a simple script, an <a href="/console/keys">API key</a> is enough. Create a client for a service that uses OAuth.`,
             )
           : clientTable(visit, list)
-      }</div><div>${postForm(
-        visit,
-        '/console/clients',
-        'card fields',
-        html`${onceField()}<h2>New service client</h2>
-${field({
-  name: 'name',
-  label: 'Name',
-  hint: 'Which service is it for?',
-  value: visit.form.text('name'),
-  required: true,
-  problems,
-  attributes: { maxlength: LABEL.max, autocomplete: 'off' },
-})}<div><button class="button">Create client</button></div>`,
-      )}</div></div>`,
+      }</div><div>${newClientForm(visit, problems)}</div></div>`,
     };
   }
 }
@@ -161,6 +146,12 @@ ${moment(visit, connectedAt)}</p>`,
   return html`<li class="card"><h2 class="given">${named(app.clientName)}</h2>
 <div><h3 class="small muted">Permissions</h3><ul class="plain">${permissions.map((what) => html`<li>${what}</li>`)}</ul></div>
 <div>${connected}</div>${disconnect}</li>`;
+}
+
+function newClientForm(visit: Visit, problems: Problems): Html {
+  const content = html`${onceField()}<h2>New service client</h2>
+${nameField(visit.form, problems, 'name', 'Which service is it for?')}<div><button class="button">Create client</button></div>`;
+  return postForm(visit, '/console/clients', 'card fields', content);
 }
 
 const clientTable = (visit: Visit, list: readonly Client[]): Html =>

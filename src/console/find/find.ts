@@ -11,7 +11,7 @@ import type { Space } from '../../domain/space.ts';
 import { amount, clock, counted, duration, longDate, shortDate, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { onlyZone } from '../parts/booking-views.ts';
-import { dateField, field, hasProblems, select } from '../parts/forms.ts';
+import { controlsOf, dateField, field, hasProblems, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { pager } from '../parts/links.ts';
 import { ratingText } from '../parts/review-views.ts';
@@ -153,7 +153,7 @@ function filterForm(
 ): Html {
   const hours = Array.from({ length: HOUR.max + 1 }, (_, hour) => ({ value: String(hour), label: clock(hour) }));
   const names = communities.map(({ communityId, name }) => ({ value: String(communityId), label: namedText(name) }));
-  const control = (name: string, label: string) => ({ name, label, value: query.text(name), problems });
+  const control = controlsOf(query, problems);
   return html`<form class="card fields" method="get" action="/console/find"><div class="find-filter">
 ${dateField({ ...control('date', 'Date'), value: query.text('date') || filter.date, required: true, earliest: earliestDate(now) })}
 ${select({ ...control('hour', 'Start time'), options: [{ value: '', label: 'Any start time' }, ...hours] })}

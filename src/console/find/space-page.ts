@@ -17,7 +17,7 @@ import { hoursTopic } from '../live/live.ts';
 import { done, type PageContent } from '../parts/answer.ts';
 import { backTo, viaField } from '../parts/back-link.ts';
 import { priceView } from '../parts/booking-views.ts';
-import { csrfField, dateField, hiddenField, onceField, problemOf, textArea } from '../parts/forms.ts';
+import { controlsOf, csrfField, dateField, hiddenField, onceField, problemOf, textArea } from '../parts/forms.ts';
 import { addressOf, type Fields, linkItem } from '../parts/links.ts';
 import { ratingText, reviewText } from '../parts/review-views.ts';
 import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
@@ -338,11 +338,8 @@ const FURTHER: {
   message: {
     control: (form, problems) =>
       textArea({
-        name: 'message',
-        label: 'Message to the community (optional)',
+        ...controlsOf(form, problems)('message', 'Message to the community (optional)'),
         hint: `Your plans, the number of guests, what you need. Up to ${MESSAGE.max} characters.`,
-        value: form.text('message'),
-        problems,
         attributes: { maxlength: MESSAGE.max, rows: 3 },
       }),
     read: (form) => form.lines('message') || undefined,

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { eachOf, type Refusal, sentenceWith } from '../../domain/decision.ts';
 import type { PlainDate } from '../../domain/ids.ts';
-import { type Flags, MAX_TYPED_PASSWORD, PASSWORD } from '../../domain/limits.ts';
+import { type Flags, LABEL, MAX_TYPED_PASSWORD, PASSWORD } from '../../domain/limits.ts';
 import { escapeText, flag, type Html, html, type Interpolated, namedText, raw } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { momentInField, shownInField } from './typed-dates.ts';
-import type { Problems } from './typed-form.ts';
+import type { Form, Problems } from './typed-form.ts';
 import type { Visit } from './visit.ts';
 
 export const hasProblems = (problems: Problems): boolean => Object.keys(problems).length > 0;
@@ -65,6 +65,20 @@ export function field({ type = 'text', value = '', required = false, ...rest }: 
 ${type === 'text' && raw(' dir="auto"')}${flag('required', required)}${attributes(rest.attributes ?? {})}${ariaAttributes}>`,
   );
 }
+
+/** What a field shows of a form: the text that was typed into it, and its error. */
+export const controlsOf =
+  (form: Form, problems: Problems) =>
+  <N extends string>(name: N, label: string) => ({ name, label, value: form.text(name), problems });
+
+/** A field for the name of something that is made. */
+export const nameField = (form: Form, problems: Problems, name: string, hint: string): Html =>
+  field({
+    ...controlsOf(form, problems)(name, 'Name'),
+    hint,
+    required: true,
+    attributes: { maxlength: LABEL.max, autocomplete: 'off' },
+  });
 
 /** The hint of a field for a new password. */
 export const PASSWORD_HINT = `At least ${PASSWORD.min} characters`;

@@ -10,7 +10,7 @@ import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { venueCommand } from '../../text/venue-command.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
-import { confirm, field, hasProblems, onceField, postForm } from '../parts/forms.ts';
+import { confirm, controlsOf, field, hasProblems, onceField, postForm } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { historyOfAll } from '../parts/history-links.ts';
 import { addressOf, pager } from '../parts/links.ts';
@@ -152,12 +152,9 @@ function inviteForm(visit: Visit, problems: Problems, sendsMail: boolean): Html 
     'card fields',
     html`${onceField()}<h2>Invite a person</h2>
 ${field({
-  name: 'email',
-  label: 'Address',
+  ...controlsOf(form, problems)('email', 'Address'),
   type: 'email',
-  value: form.text('email'),
   required: true,
-  problems,
   attributes: { maxlength: EMAIL.max, autocomplete: 'off' },
 })}
 ${roleChoices(form.text('role'), problems)}

@@ -103,10 +103,7 @@ export const reasonSuggestions = (reasons: readonly string[]): Html =>
 /** The reason that a page asks for before it ends a booking or request. */
 export const reasonField = (
   { form }: Pick<Visit, 'form'>,
-  {
-    isFocused = false,
-    ...field
-  }: Pick<Field, 'label' | 'hint' | 'required' | 'problems'> & { readonly isFocused?: boolean },
+  { isFocused = false, ...field }: Pick<Field, 'label' | 'hint' | 'required' | 'problems'> & { isFocused?: boolean },
 ) =>
   textArea({
     name: 'reason',

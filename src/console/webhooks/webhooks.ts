@@ -13,6 +13,7 @@ import {
   actionButton,
   choices,
   confirm,
+  controlsOf,
   field,
   hiddenField,
   maskOf,
@@ -209,13 +210,10 @@ function newWebhookForm(visit: Visit, problems: Problems): Html {
     'card fields',
     html`${onceField()}<h2>New webhook</h2>
 ${field({
-  name: 'url',
-  label: 'Endpoint URL',
+  ...controlsOf(form, problems)('url', LABELS.url),
   hint: 'An HTTPS URL that is reachable from the internet.',
   type: 'url',
-  value: form.text('url'),
   required: true,
-  problems,
   attributes: { maxlength: WEBHOOK_URL.max, placeholder: 'https://' },
 })}
 ${choices({ name: 'event', label: 'Events', problems }, 'checkbox', events)}

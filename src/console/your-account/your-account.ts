@@ -4,7 +4,7 @@ import { EMAIL } from '../../domain/limits.ts';
 import { bareMoment, bareSecond, tryAgainIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, done, missing, notDone } from '../parts/answer.ts';
-import { actionButton, field, PASSWORD_HINT, passwordField, postForm } from '../parts/forms.ts';
+import { actionButton, controlsOf, field, PASSWORD_HINT, passwordField, postForm } from '../parts/forms.ts';
 import type { PageDeps, Routes, UserSession } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
@@ -116,12 +116,9 @@ ${postForm(
   `${PATH}/address`,
   'fields',
   html`${field({
-    name: 'email',
-    label: 'New address',
+    ...controlsOf(form, problems)('email', 'New address'),
     type: 'email',
-    value: form.text('email'),
     required: true,
-    problems,
     hint: 'It replaces the current one once you open the link that we send to it.',
     attributes: { maxlength: EMAIL.max, autocomplete: 'off' },
   })}
