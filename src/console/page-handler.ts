@@ -207,7 +207,7 @@ name="account" value="${accountKey(account)}"><span>Switch to ${named(name)}</sp
     heading: 'This page belongs to another of your accounts',
     status: 404,
     main: html`<p>You are acting for ${named(visit.accountName)}. Switch to open the page.</p>
-${postForm(visit, '/console/account', 'row', fields)}`,
+${postForm(visit, '/console/account', 'row')`${fields}`}`,
   };
 }
 

@@ -2,7 +2,7 @@ import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { ReadableReview } from '../../../projections/reviews.ts';
 import type { Account } from '../../domain/account.ts';
 import { REVIEW_CONTENT, REVIEW_TITLE } from '../../domain/limits.ts';
-import { type Html, html } from '../../html/html.ts';
+import type { Html } from '../../html/html.ts';
 import { viaField } from '../parts/back-link.ts';
 import { choices, controlsOf, field, postForm, textArea } from '../parts/forms.ts';
 import type { Problems } from '../parts/typed-form.ts';
@@ -26,7 +26,7 @@ export function reviewForm(visit: Visit, { bookingId }: BookingDocument, problem
     visit,
     `/console/bookings/${bookingId}/review`,
     'fields',
-    html`${viaField(visit)}${choices({ name: 'rating', label: 'Rating', problems }, 'radio', ratings)}
+  )`${viaField(visit)}${choices({ name: 'rating', label: 'Rating', problems }, 'radio', ratings)}
 ${field({ ...control('title', 'Headline'), required: true, attributes: { maxlength: REVIEW_TITLE.max } })}
 ${textArea({
   ...control('content', 'Review'),
@@ -34,6 +34,5 @@ ${textArea({
   required: true,
   attributes: { maxlength: REVIEW_CONTENT.max, rows: 5 },
 })}
-<div><button class="button">Publish review</button></div>`,
-  );
+<div><button class="button">Publish review</button></div>`;
 }

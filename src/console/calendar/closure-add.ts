@@ -124,6 +124,6 @@ function addPage(
             'There must be a space first.',
             may(visit, 'Manager') && buttonLink('/console/spaces/new', 'Add a space'),
           )
-        : postForm(visit, PATH, 'card fields narrow closure-form', content),
+        : postForm(visit, PATH, 'card fields narrow closure-form')`${content}`,
   };
 }

@@ -55,7 +55,7 @@ function cancelForm(
   const content = html`${onceField()}${cancelFields(visit, bookings, problems, { isRequired: true })}
 ${note && html`<p>${note}</p>`}<div><button class="button danger">${buttonOf(closure)}</button></div>`;
   const action = `/console/calendar/closures/${closure.closureId}/cancel`;
-  return postForm(visit, action, 'card fields full cancel-form', content);
+  return postForm(visit, action, 'card fields full cancel-form')`${content}`;
 }
 
 /** The boxes of bookings, one that ticks all of them, and the reason. */

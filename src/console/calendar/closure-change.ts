@@ -92,6 +92,6 @@ ${hourFields(typed, problems)}${days > spaceIds.length && date}<div><button clas
         : 'It takes free hours only. Days on which the new ones are not free stay as they are, and are listed afterwards.',
     back: { href: `${CLOSURES}/${closureId}`, label: titleOf(closure) },
     problems,
-    main: postForm(visit, `${CLOSURES}/${closureId}/change`, 'card fields narrow closure-form', content),
+    main: postForm(visit, `${CLOSURES}/${closureId}/change`, 'card fields narrow closure-form')`${content}`,
   };
 }

@@ -86,7 +86,7 @@ ${buttonLink(IMPORT, 'Choose another file', 'quiet')}</div>`;
     ...BASE,
     title: 'Import own events',
     lead: 'Nothing has been added yet.',
-    main: html`${resultOf(imported, summary)}${postForm(visit, IMPORT, '', content)}`,
+    main: html`${resultOf(imported, summary)}${postForm(visit, IMPORT)`${content}`}`,
   };
 }
 

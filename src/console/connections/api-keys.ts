@@ -99,15 +99,10 @@ function newKeyForm(visit: Visit, problems: Problems): Html {
     ...PERMISSION_LABELS[name],
     checked: chosen.includes(name),
   }));
-  return postForm(
-    visit,
-    PATH,
-    'card fields',
-    html`${onceField()}<h2>New API key</h2>
+  return postForm(visit, PATH, 'card fields')`${onceField()}<h2>New API key</h2>
 ${nameField(form, problems, 'label', 'What is it for?')}
 ${choices({ name: 'permission', label: 'Permissions', problems }, 'checkbox', permissions)}
-<div><button class="button">Create key</button></div>`,
-  );
+<div><button class="button">Create key</button></div>`;
 }
 
 const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[], used: ReadonlyMap<string, Timestamp>): Html =>

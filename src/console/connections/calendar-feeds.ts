@@ -103,11 +103,7 @@ function newFeedForm(visit: Visit, spaces: readonly Space[], problems: Problems)
     account.kind === 'Community'
       ? 'Brands, spaces and titles of own events'
       : 'Spaces and communities of your bookings';
-  return postForm(
-    visit,
-    FEEDS,
-    'card fields',
-    html`${onceField()}<h2>New calendar feed</h2>
+  return postForm(visit, FEEDS, 'card fields')`${onceField()}<h2>New calendar feed</h2>
 ${
   account.kind === 'Community' &&
   select({
@@ -126,8 +122,7 @@ ${choices({ name: 'shows', label: 'It shows', problems }, 'radio', [
   { value: BUSY, label: 'Busy only', hint: 'When something is taken or closed, and nothing else', checked: isBusy },
 ])}
 <p class="hint">Each user can have up to ${MAX_FEEDS} feeds. They end when the user leaves.</p>
-<div><button class="button">Add feed</button></div>`,
-  );
+<div><button class="button">Add feed</button></div>`;
 }
 
 function feedTable(

@@ -149,9 +149,8 @@ ${moment(visit, connectedAt)}</p>`,
 }
 
 function newClientForm(visit: Visit, problems: Problems): Html {
-  const content = html`${onceField()}<h2>New service client</h2>
+  return postForm(visit, '/console/clients', 'card fields')`${onceField()}<h2>New service client</h2>
 ${nameField(visit.form, problems, 'name', 'Which service is it for?')}<div><button class="button">Create client</button></div>`;
-  return postForm(visit, '/console/clients', 'card fields', content);
 }
 
 const clientTable = (visit: Visit, list: readonly Client[]): Html =>

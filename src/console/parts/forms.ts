@@ -224,9 +224,11 @@ export const csrfField = ({ csrf }: Pick<Visit, 'csrf'>): Html => hiddenField('c
 /** The token that makes a form take effect once (`Routes.post`), or by which a command recognises a repeated form. */
 export const onceField = (name = 'once'): Html => hiddenField(name, randomBytes(15).toString('base64url'));
 
-/** A form that changes something. */
-export const postForm = (visit: Pick<Visit, 'csrf'>, action: string, classes: string, content: Interpolated): Html =>
-  html`<form class="${classes}" method="post" action="${action}">${csrfField(visit)}${content}</form>`;
+/** A form that changes something. Its content follows as a template, as after `html`. */
+export const postForm =
+  (visit: Pick<Visit, 'csrf'>, action: string, classes = '') =>
+  (...content: Parameters<typeof html>): Html =>
+    html`<form class="${classes}" method="post" action="${action}">${csrfField(visit)}${html(...content)}</form>`;
 
 /** A form that consists of a single button. */
 export const actionButton = (
@@ -234,7 +236,7 @@ export const actionButton = (
   action: string,
   label: Interpolated,
   classes: '' | 'quiet' | 'small quiet' | 'small' = '',
-): Html => postForm(visit, action, '', html`<button class="button ${classes}">${label}</button>`);
+): Html => postForm(visit, action)`<button class="button ${classes}">${label}</button>`;
 
 export type Confirmation = {
   readonly action: string;
@@ -259,5 +261,5 @@ export function confirm(visit: Pick<Visit, 'csrf'>, { small = true, removes = fa
 <summary class="button ${removes ? 'danger' : 'quiet'}${small && ' small'}"${attributes({
     'aria-label': of.name && `${of.open} ${namedText(of.name)}`,
   })}>${of.open}</summary>
-${postForm(visit, of.action, 'ask', content)}</details>`;
+${postForm(visit, of.action, 'ask')`${content}`}</details>`;
 }

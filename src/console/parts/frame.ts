@@ -82,7 +82,7 @@ export function rail(visit: Visit, frame: Frame): Html {
   const { account, accountName, role, user } = visit;
   const { others } = frame;
   const kind = role === 'Manager' ? account.kind : `${account.kind} · ${role}`;
-  const switches = html`${others.map(
+  const switchForm = postForm(visit, '/console/account', 'switch')`${others.map(
     (other) =>
       html`<button class="rail-button" name="account" value="${accountKey(other.account)}">${named(other.name)}</button>`,
   )}`;
@@ -92,19 +92,14 @@ ${mark()}
 <div class="rail-menu" id="menu" popover>
 <button class="menu-close" type="button" popovertarget="menu" popovertargetaction="hide">${icon('close')}Close</button>
 <div class="account"><span class="kind">${kind}</span><span class="name">${named(accountName)}</span>${
-    others.length > 0 &&
-    html`<details><summary>Switch account</summary>${postForm(visit, '/console/account', 'switch', switches)}</details>`
+    others.length > 0 && html`<details><summary>Switch account</summary>${switchForm}</details>`
   }</div>
 <nav aria-label="Console">${menu(BOOKINGS[account.kind], visit, frame)}</nav>
 <nav aria-label="Connections"><p class="nav-title">Connections</p>${menu(CONNECTIONS, visit, frame)}</nav>
 <div class="rail-foot"><a href="/console/account"${
     sectionOf(frame.path) === 'account' && html` aria-current="page"`
-  }>${named(user.email)}<span class="visually-hidden">, your account</span></a>${postForm(
-    visit,
-    '/console/sign-out',
-    '',
-    html`<button class="rail-button">${icon('leave')} Sign out</button>`,
-  )}</div>
+  }>${named(user.email)}<span class="visually-hidden">, your account</span></a>
+${postForm(visit, '/console/sign-out')`<button class="rail-button">${icon('leave')} Sign out</button>`}</div>
 </div>
 </header>`;
 }

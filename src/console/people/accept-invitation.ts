@@ -56,9 +56,8 @@ export function acceptInvitationPages(routes: Routes, deps: PageDeps): void {
         visit,
         '/console/account',
         'row',
-        html`${hiddenField('to', '/console')}<button class="button" name="account" value="${accountKey(account)}">Switch to
+      )`${hiddenField('to', '/console')}<button class="button" name="account" value="${accountKey(account)}">Switch to
 it</button>`,
-      ),
     };
   });
 
@@ -82,16 +81,11 @@ const page = ({ user }: Visit, invitation: Invitation, name: string, action: Htm
 });
 
 const acceptForm = (visit: Visit, token: string): Html =>
-  postForm(visit, PATH, '', html`${hiddenField('link', token)}<button class="button">Accept</button>`);
+  postForm(visit, PATH)`${hiddenField('link', token)}<button class="button">Accept</button>`;
 
 const confirmFirst = (visit: Visit, token: string): Html =>
   html`<p>Your address is not confirmed yet. We send you a link that confirms it; then accept here.</p>
-${postForm(
-  visit,
-  `${PATH}/confirm`,
-  '',
-  html`${hiddenField('link', token)}<button class="button">Send the link</button>`,
-)}`;
+${postForm(visit, `${PATH}/confirm`)`${hiddenField('link', token)}<button class="button">Send the link</button>`}`;
 
 /** The page of the link itself says that it does not work. */
 const ended = (token: string): Answer => ({ go: addressOf(LINK_PATHS.invitation, { link: token }) });

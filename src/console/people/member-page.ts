@@ -82,8 +82,7 @@ function roleForm(visit: Visit, { user, role }: Member, problems: Problems): Htm
     visit,
     `${memberPath(user.id)}/role`,
     'card fields narrow',
-    html`${hiddenField('was', role)}${roleChoices(role, problems)}
+  )`${hiddenField('was', role)}${roleChoices(role, problems)}
 <p class="muted small">It holds at once. Apps that this person connected for the account lose access, and can be connected
-again.</p><div><button class="button">Save role</button></div>`,
-  );
+again.</p><div><button class="button">Save role</button></div>`;
 }

@@ -146,11 +146,7 @@ const invitationTable = (visit: Visit, open: readonly Invitation[]): Html =>
 
 function inviteForm(visit: Visit, problems: Problems, sendsMail: boolean): Html {
   const { form, account } = visit;
-  return postForm(
-    visit,
-    `${PATH}/invitations`,
-    'card fields',
-    html`${onceField()}<h2>Invite a person</h2>
+  return postForm(visit, `${PATH}/invitations`, 'card fields')`${onceField()}<h2>Invite a person</h2>
 ${field({
   ...controlsOf(form, problems)('email', 'Address'),
   type: 'email',
@@ -166,6 +162,5 @@ At most ${MAX_INVITATIONS} invitations can be open.</p>`
 <pre tabindex="0">${venueCommand()} user invite --${account.kind.toLowerCase()} ${account.id} \\
   --email ADDRESS --role ROLE</pre>`
 }
-<div><button class="button">Invite</button></div>`,
-  );
+<div><button class="button">Invite</button></div>`;
 }

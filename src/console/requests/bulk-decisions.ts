@@ -124,8 +124,10 @@ function confirmAll(visit: Visit, picked: Picked, above: readonly BookingDocumen
   const back = { href: inboxPath(list, list), label: 'Requests' };
   const form = (requests: readonly BookingDocument[], button: string, classes = '') => {
     const confirmed = requests.map(({ bookingId }) => hiddenField('confirmed', bookingId));
-    const content = html`${listFieldsOf(visit.form)}${idFields(requests)}${confirmed}<button class="button ${classes}">${button}</button>`;
-    return postForm(visit, '/console/inbox/approve', '', content);
+    return postForm(
+      visit,
+      '/console/inbox/approve',
+    )`${listFieldsOf(visit.form)}${idFields(requests)}${confirmed}<button class="button ${classes}">${button}</button>`;
   };
   const extent = extentOf(picked);
   const all = `${(picked.matching ?? 0) > selected.length ? 'Approve the first' : 'Approve all'} ${selected.length}`;
@@ -173,6 +175,6 @@ ${reason}${reasons.length > 0 && html`<ul class="chips" aria-label="Reasons give
     heading: `Decline ${what}?`,
     back,
     problems,
-    main: postForm(visit, '/console/inbox/decline', 'card fields narrow', content),
+    main: postForm(visit, '/console/inbox/decline', 'card fields narrow')`${content}`,
   };
 }

@@ -61,7 +61,7 @@ function approveForm(visit: DecisionVisit, request: PendingRequest, formPage: Fo
   const price = amount(request.totalPrice, request.currency);
   // The rows of a list share one form, which also sends the selection.
   const owner = list === undefined ? EMPTY : html` form="${BULK_FORM}" formaction="${action}"`;
-  const form = (button: Html) => (list === undefined ? postForm(visit, action, '', html`${fields}${button}`) : button);
+  const form = (button: Html) => (list === undefined ? postForm(visit, action)`${fields}${button}` : button);
   const classes = list === undefined ? '' : 'small quiet';
   if (!needsConfirmation(visit, request))
     return {
@@ -89,7 +89,7 @@ maxlength="${REASON.max}" list="${REASONS}" autocomplete="off" aria-describedby=
   return {
     button: html`<details class="decline">
 <summary class="button quiet${list !== undefined && ' small'}"${nameOf('Decline…', request, formPage)}>Decline…</summary></details>`,
-    ask: postForm(visit, `/console/bookings/${request.bookingId}/decline`, 'ask to-decline', content),
+    ask: postForm(visit, `/console/bookings/${request.bookingId}/decline`, 'ask to-decline')`${content}`,
   };
 }
 

@@ -156,7 +156,7 @@ ${reason}
     heading: `${verb} this ${what}?`,
     back,
     problems,
-    main: postForm(visit, `/console/bookings/${bookingId}/${step}`, 'card fields narrow', content),
+    main: postForm(visit, `/console/bookings/${bookingId}/${step}`, 'card fields narrow')`${content}`,
   };
 }
 
@@ -178,7 +178,7 @@ will be charged to the brand.</p>
     title: 'Approve this request',
     heading: `Approve this request for ${price}?`,
     back,
-    main: postForm(visit, `${path}/approve`, 'card fields narrow', content),
+    main: postForm(visit, `${path}/approve`, 'card fields narrow')`${content}`,
   };
 }
 

@@ -70,7 +70,7 @@ ${control('timeZone', zoneHint(open), { autocomplete: 'off', spellcheck: 'false'
     title: 'Name and time zone',
     back: { href: SPACES, label: 'Spaces' },
     problems,
-    main: postForm(visit, COMMUNITY_PATH, 'card fields narrow', content),
+    main: postForm(visit, COMMUNITY_PATH, 'card fields narrow')`${content}`,
   };
 }
 

@@ -186,7 +186,7 @@ ${otherSpaces(await othersOf(visit, space), also, problems, copiesFees(visit.for
       lead: `When events can start, what they cost by day, and how early they are booked. ${zoneName(space.timeZone)}.`,
       back: { href: withVia(visit, `${PATH}/${spaceId}`), label: named(space.name) },
       problems,
-      main: postForm(visit, hoursPath(spaceId), 'card fields', content),
+      main: postForm(visit, hoursPath(spaceId), 'card fields')`${content}`,
     };
   }
 

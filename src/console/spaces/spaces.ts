@@ -107,7 +107,7 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
 function newPage(visit: Visit, typed: Typed, problems: Problems, isFirst = false): PageContent {
   const button = html`<div><button class="button">Add space</button></div>`;
   const content = html`${viaField(visit)}${onceField()}${fields(visit.settings, typed, problems)}${button}`;
-  const main = postForm(visit, `${PATH}/new`, 'card fields narrow', content);
+  const main = postForm(visit, `${PATH}/new`, 'card fields narrow')`${content}`;
   if (!isFirst) return { title: 'Add a space', back: backTo(visit, { href: PATH, label: 'Spaces' }), problems, main };
   const lead = 'Brands find it and send you requests, which you approve or decline. You can change everything later.';
   return { title: 'Add your first space', lead, problems, main };
@@ -134,7 +134,7 @@ function editPage(
     back: backTo(visit, { href: PATH, label: 'Spaces' }),
     actions: openBadge(space),
     problems,
-    main: html`${postForm(visit, `${PATH}/${spaceId}`, 'card fields narrow', content)}
+    main: html`${postForm(visit, `${PATH}/${spaceId}`, 'card fields narrow')`${content}`}
 <section class="card narrow"><h2>Hours by weekday and date</h2>
 <p>${weekText(space, visit.settings.currency)}.${rulesText(space)}</p>
 <div>${buttonLink(withVia(visit, hoursPath(spaceId)), 'Change hours and rules', 'quiet')}</div></section>

@@ -154,12 +154,7 @@ Occurred ${second(visit, at)}`,
 
 const sendForm = (visit: Visit, webhook: WebhookDocument, action: string, label: string, fields?: Html): Html =>
   webhook.status === 'enabled'
-    ? postForm(
-        visit,
-        action,
-        '',
-        html`${onceField()}${fields}<button class="button">${icon('resend')} ${label}</button>`,
-      )
+    ? postForm(visit, action)`${onceField()}${fields}<button class="button">${icon('resend')} ${label}</button>`
     : html`<p class="small muted">The webhook is disabled. <a href="/console/webhooks/${webhook.webhookId}">Enable it</a>
 to send this.</p>`;
 

@@ -204,11 +204,7 @@ function newWebhookForm(visit: Visit, problems: Problems): Html {
     ...EVENT_LABELS[name],
     checked: isNew || chosen.includes(name),
   }));
-  return postForm(
-    visit,
-    PATH,
-    'card fields',
-    html`${onceField()}<h2>New webhook</h2>
+  return postForm(visit, PATH, 'card fields')`${onceField()}<h2>New webhook</h2>
 ${field({
   ...controlsOf(form, problems)('url', LABELS.url),
   hint: 'An HTTPS URL that is reachable from the internet.',
@@ -217,8 +213,7 @@ ${field({
   attributes: { maxlength: WEBHOOK_URL.max, placeholder: 'https://' },
 })}
 ${choices({ name: 'event', label: 'Events', problems }, 'checkbox', events)}
-<div><button class="button">Register webhook</button></div>`,
-  );
+<div><button class="button">Register webhook</button></div>`;
 }
 
 function webhookActions(visit: Visit, webhook: WebhookDocument): Html {
@@ -250,7 +245,7 @@ function webhookActions(visit: Visit, webhook: WebhookDocument): Html {
     small: false,
     removes: true,
   };
-  return html`<div class="row top">${isEnabled && postForm(visit, `${href}/test`, '', test)}${
+  return html`<div class="row top">${isEnabled && postForm(visit, `${href}/test`)`${test}`}${
     isEnabled ? confirm(visit, disable) : actionButton(visit, `${href}/enable`, 'Enable')
   }${confirm(visit, rotate)}${confirm(visit, remove)}</div>`;
 }
@@ -262,12 +257,11 @@ function recoverForm(visit: Visit, webhook: WebhookDocument, problems: Problems)
     visit,
     `${webhookHref(webhook)}/recover`,
     'card fields narrow',
-    html`${hiddenField('zone', zone)}<h2>Recover</h2>
+  )`${hiddenField('zone', zone)}<h2>Recover</h2>
 <p>Sends everything that has not arrived since a given time: failed deliveries, and events that occurred while the webhook
 was disabled. Goes back up to 30 days.</p>
 ${momentField({ name: 'since', label: 'Since', hint: zoneName(zone), value: form.text('since') || yesterday, required: true, problems })}
-<div><button class="button quiet">Recover</button></div>`,
-  );
+<div><button class="button quiet">Recover</button></div>`;
 }
 
 const eventNames = (mask: number): string =>

@@ -132,14 +132,9 @@ function choicesForm(visit: Visit, { chosen }: Settings): Html {
     checked: isOn(kind),
   }));
   const label = account.kind === 'Community' ? 'For all spaces' : 'For all bookings';
-  return postForm(
-    visit,
-    PATH,
-    'card fields',
-    html`${choices({ name: 'kind', label }, 'checkbox', list)}
+  return postForm(visit, PATH, 'card fields')`${choices({ name: 'kind', label }, 'checkbox', list)}
 <p class="hint">You get no mail about what you did yourself.</p>
-<div><button class="button">Save</button></div>`,
-  );
+<div><button class="button">Save</button></div>`;
 }
 
 /** The spaces whose settings differ, and a choice of another one. */
@@ -215,13 +210,8 @@ function spacePage(visit: Visit, space: Space, chosen: Preferences): PageContent
     title: 'Mail of a space',
     heading: html`Mail about ${named(space.name)}`,
     back: { href: PATH, label: 'Mail settings' },
-    main: postForm(
-      visit,
-      SPACE_PATH,
-      'card fields narrow',
-      html`${hiddenField('space', space.spaceId)}${fields}
+    main: postForm(visit, SPACE_PATH, 'card fields narrow')`${hiddenField('space', space.spaceId)}${fields}
 <div><button class="button">Save</button></div>`,
-    ),
   };
 }
 
@@ -241,6 +231,6 @@ function contactPage(visit: Visit, typed: string, problems: Problems = {}): Page
     lead: html`Where ${named(visit.accountName)} can be reached.`,
     back: { href: PATH, label: 'Mail settings' },
     problems,
-    main: postForm(visit, CONTACT_PATH, 'card fields narrow', content),
+    main: postForm(visit, CONTACT_PATH, 'card fields narrow')`${content}`,
   };
 }

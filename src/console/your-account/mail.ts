@@ -77,7 +77,7 @@ function failedTable(visit: Visit, failed: readonly MailRecord[], emails: Readon
       cell: (mail) => {
         const which = `${labelOf(mail.kind)}, to ${readerOf(mail)}, ${momentIn(visit.zone, mail.due)}`;
         const button = html`<button class="button small quiet" aria-label="Send again: ${which}">Send again</button>`;
-        return postForm(visit, `${PATH}/${encodeURIComponent(mail.mailId)}/resend`, '', button);
+        return postForm(visit, `${PATH}/${encodeURIComponent(mail.mailId)}/resend`)`${button}`;
       },
     },
   ]);

@@ -87,11 +87,7 @@ ${addressForm(visit, problems, addressConfirmation.sendsMail)}</div></div>`,
 const MAIL_SENT = 'A mail with a link is on its way.';
 
 const passwordForm = (visit: Visit, problems: Problems): Html =>
-  postForm(
-    visit,
-    `${PATH}/password`,
-    'card fields',
-    html`<h2>Change the password</h2>
+  postForm(visit, `${PATH}/password`, 'card fields')`<h2>Change the password</h2>
 ${passwordField({ name: 'current', label: 'Current password', autocomplete: 'current-password', problems })}
 ${passwordField({
   name: 'password',
@@ -101,8 +97,7 @@ ${passwordField({
   autocomplete: 'new-password',
 })}
 <p class="muted small">It signs you out of every other browser. Connected apps stay connected.</p>
-<div><button class="button">Change password</button></div>`,
-  );
+<div><button class="button">Change password</button></div>`;
 
 function addressForm(visit: Visit, problems: Problems, sendsMail: boolean): Html {
   const { user, form } = visit;
@@ -111,20 +106,15 @@ function addressForm(visit: Visit, problems: Problems, sendsMail: boolean): Html
     return html`<div class="card stack"><h2>Address</h2>${state}
 <p class="muted small">This service sends no mail, so an address cannot be confirmed or changed here.</p></div>`;
   return html`<div class="card stack"><h2>Address</h2>${state}${pendingAddress(visit, user)}
-${postForm(
-  visit,
-  `${PATH}/address`,
-  'fields',
-  html`${field({
-    ...controlsOf(form, problems)('email', 'New address'),
-    type: 'email',
-    required: true,
-    hint: 'It replaces the current one once you open the link that we send to it.',
-    attributes: { maxlength: EMAIL.max, autocomplete: 'off' },
-  })}
+${postForm(visit, `${PATH}/address`, 'fields')`${field({
+  ...controlsOf(form, problems)('email', 'New address'),
+  type: 'email',
+  required: true,
+  hint: 'It replaces the current one once you open the link that we send to it.',
+  attributes: { maxlength: EMAIL.max, autocomplete: 'off' },
+})}
 ${passwordField({ name: 'confirmWith', label: 'Your password', autocomplete: 'current-password', problems })}
-<div><button class="button">Change address</button></div>`,
-)}</div>`;
+<div><button class="button">Change address</button></div>`}</div>`;
 }
 
 /** What waits for a link to be opened, and a button to send it again. */
