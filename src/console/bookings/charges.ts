@@ -23,7 +23,7 @@ import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, cursorPager, type Fields, neighbours, noticeOf, tabs } from '../parts/links.ts';
 import { type OtherParty, otherPartyOf } from '../parts/other-party.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
-import { type Column, dataTable } from '../parts/tables.ts';
+import { type Column, column, dataTable } from '../parts/tables.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
 import type { Form } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
@@ -223,7 +223,7 @@ function eventTable(bookings: readonly BookingDocument[], account: Account, part
     bookings,
     [
       ...bookingColumns<BookingDocument>(party, zone, (booking) => booking),
-      { label: 'Status', classes: 'state', cell: statusBadge },
+      column('Status', 'state', statusBadge),
       money('Charged', 'total', ({ charge = 0, currency }) => amount(charge, currency)),
       money('Refunded', 'refund', ({ refund = 0, currency }) => (refund > 0 ? amount(refund, currency) : NONE)),
       money(keptLabel(account.kind), 'kept', (booking) =>
@@ -244,12 +244,12 @@ function madeTable(list: readonly Made[], account: Account, party: OtherParty, c
     list,
     [
       ...bookingColumns<Made>(party, zone, ({ booking }) => booking),
-      {
-        label: 'Made',
-        classes: 'state',
-        cell: ({ kind, at, booking }) =>
+      column(
+        'Made',
+        'state',
+        ({ kind, at, booking }) =>
           html`${kind === 'charge' ? 'Charged' : 'Refunded'} <span class="nowrap">${momentIn(booking.timeZone, at)}</span>`,
-      },
+      ),
       money('Amount', 'total', (made) => signed(made, made.booking.charge ?? 0)),
       money(keptLabel(account.kind), 'kept', (made) => signed(made, keptOf(account, made.booking))),
     ],
@@ -262,12 +262,12 @@ const bookingColumns = <T>(
   zone: string | undefined,
   bookingOf: (row: T) => BookingDocument,
 ): readonly Column<T>[] => [
-  {
-    label: 'Event',
-    classes: 'when',
-    cell: (row) =>
+  column(
+    'Event',
+    'when',
+    (row) =>
       html`<a class="whole" href="/console/bookings/${bookingOf(row).bookingId}">${whenOf(bookingOf(row), zone)}</a>`,
-  },
+  ),
   ...nameColumns(party, bookingOf),
 ];
 

@@ -6,7 +6,7 @@ import { type Answer, done, nothingToDo, type PageContent } from '../parts/answe
 import { csrfField, fileField, hiddenField, onceField, postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { type ConsoleRoutes, MAX_FILE_BYTES, type PageDeps } from '../parts/routes.ts';
-import { dataTable } from '../parts/tables.ts';
+import { column, dataTable, rowHeading } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
 import { CLOSURES, IMPORT, inTime } from './closures.ts';
@@ -99,10 +99,7 @@ function resultOf({ lines, addedBefore, skipped }: Imported, summary: string): H
     html`<h2>${counted(skipped.length, 'line')} cannot be taken</h2>${dataTable(
       'Lines that cannot be taken',
       skipped.slice(0, MOST_LISTED),
-      [
-        { label: 'Line', isHeader: true, cell: ({ line }) => String(line) },
-        { label: 'Reason', classes: 'long', cell: ({ reason }) => named(reason) },
-      ],
+      [rowHeading('Line', '', ({ line }) => String(line)), column('Reason', 'long', ({ reason }) => named(reason))],
     )}${more > 0 && html`<p>And ${more.toLocaleString('en')} more.</p>`}`
   }</section>`;
 }

@@ -12,7 +12,7 @@ import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts
 import { confirm, dateField, hasProblems, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { type ConsoleRoutes, type PageDeps, routesAbout } from '../parts/routes.ts';
-import { dataTable } from '../parts/tables.ts';
+import { column, dataTable, rowHeading } from '../parts/tables.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
@@ -166,17 +166,16 @@ export const titleOf = ({ title, kind }: Pick<ReadableClosure, 'title' | 'kind'>
 
 const closureTable = (list: readonly ReadableClosure[], names: Names): Html =>
   dataTable('Closed times and own events', list, [
-    {
-      label: 'Title',
-      classes: 'long',
-      isHeader: true,
-      cell: (one) => html`<a class="whole" href="${CLOSURES}/${one.closureId}">${named(titleOf(one))}</a>`,
-    },
-    { label: 'Kind', classes: 'nowrap', cell: ({ kind }) => capitalised(WORD[kind]) },
-    { label: 'Days', cell: datesText },
-    { label: 'Hours', classes: 'nowrap', cell: hoursText },
-    { label: 'Spaces', classes: 'long', cell: ({ spaceIds }) => spacesText(spaceIds, names) },
-    { label: 'State', cell: stateText },
+    rowHeading(
+      'Title',
+      'long',
+      (one) => html`<a class="whole" href="${CLOSURES}/${one.closureId}">${named(titleOf(one))}</a>`,
+    ),
+    column('Kind', 'nowrap', ({ kind }) => capitalised(WORD[kind])),
+    column('Days', '', datesText),
+    column('Hours', 'nowrap', hoursText),
+    column('Spaces', 'long', ({ spaceIds }) => spacesText(spaceIds, names)),
+    column('State', '', stateText),
   ]);
 
 export function datesText({ from, to, weekdays }: ReadableClosure): string {

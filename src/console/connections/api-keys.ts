@@ -13,7 +13,7 @@ import { emptyState } from '../parts/frame.ts';
 import { historyOfAll } from '../parts/history-links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { secretPage } from '../parts/secret-page.ts';
-import { dataTable } from '../parts/tables.ts';
+import { actionColumn, column, dataTable, rowHeading } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { tryKey } from './try-key.ts';
@@ -107,25 +107,24 @@ ${choices({ name: 'permission', label: 'Permissions', problems }, 'checkbox', pe
 
 const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[], used: ReadonlyMap<string, Timestamp>): Html =>
   dataTable('Active API keys', keys, [
-    {
-      label: 'Name',
-      classes: 'long',
-      isHeader: true,
-      cell: ({ label, preview }) => html`${named(label)}<br><code class="muted small nowrap">${preview}</code>`,
-    },
+    rowHeading(
+      'Name',
+      'long',
+      ({ label, preview }) => html`${named(label)}<br><code class="muted small nowrap">${preview}</code>`,
+    ),
     {
       label: 'Permissions',
       classes: 'small',
       // A key that the API or the operator issued may hold more than its account can use.
       cell: ({ permissions }) => permissionsText(permissions & usablePermissions(visit.account.kind)),
     },
-    {
-      label: 'Last used',
-      classes: 'small',
-      cell: ({ apiKeyId, issuedAt }) =>
+    column(
+      'Last used',
+      'small',
+      ({ apiKeyId, issuedAt }) =>
         html`${lastUse(used.get(apiKeyId), visit.now)}<br><span class="muted">created ${moment(visit, issuedAt)}</span>`,
-    },
-    { label: 'Revoke', classes: 'actions', isHidden: true, cell: (key) => revokeButton(visit, key) },
+    ),
+    actionColumn('Revoke', (key) => revokeButton(visit, key)),
   ]);
 
 const lastUse = (usedAt: Timestamp | undefined, now: number): string =>

@@ -13,7 +13,7 @@ import { historyOfAll } from '../parts/history-links.ts';
 import { FEEDS } from '../parts/links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { secretPage } from '../parts/secret-page.ts';
-import { dataTable } from '../parts/tables.ts';
+import { actionColumn, column, dataTable, rowHeading } from '../parts/tables.ts';
 import { idOf, type Problems } from '../parts/typed-form.ts';
 import { may, type Visit } from '../parts/visit.ts';
 
@@ -137,23 +137,18 @@ function feedTable(
     return visit.account.kind === 'Community' ? 'All spaces' : 'Your bookings';
   };
   return dataTable('Calendar feeds', feeds, [
-    {
-      label: 'Feed',
-      classes: 'long',
-      isHeader: true,
-      cell: (feed) => html`${named(scopeOf(feed))}<br><code class="muted small nowrap">${feed.preview}</code>`,
-    },
-    { label: 'Shows', classes: 'small', cell: ({ showsNames }) => (showsNames ? 'Names' : 'Busy only') },
-    {
-      label: 'User',
-      classes: 'small long',
-      cell: ({ userId, addedAt }) => {
-        const email = emails.get(userId);
-        return html`${email === undefined ? 'a former user' : named(email)}<br><span
+    rowHeading(
+      'Feed',
+      'long',
+      (feed) => html`${named(scopeOf(feed))}<br><code class="muted small nowrap">${feed.preview}</code>`,
+    ),
+    column('Shows', 'small', ({ showsNames }) => (showsNames ? 'Names' : 'Busy only')),
+    column('User', 'small long', ({ userId, addedAt }) => {
+      const email = emails.get(userId);
+      return html`${email === undefined ? 'a former user' : named(email)}<br><span
 class="muted">added ${moment(visit, addedAt)}</span>`;
-      },
-    },
-    { label: 'Revoke', classes: 'actions', isHidden: true, cell: (feed) => revokeButton(visit, feed) },
+    }),
+    actionColumn('Revoke', (feed) => revokeButton(visit, feed)),
   ]);
 }
 

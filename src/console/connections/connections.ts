@@ -11,7 +11,7 @@ import { emptyState } from '../parts/frame.ts';
 import { historyOfAll } from '../parts/history-links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { secretPage } from '../parts/secret-page.ts';
-import { dataTable } from '../parts/tables.ts';
+import { actionColumn, column, dataTable, rowHeading } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { may, type Visit } from '../parts/visit.ts';
 import { connectAssistant } from './connect-assistant.ts';
@@ -155,10 +155,10 @@ ${nameField(visit.form, problems, 'name', 'Which service is it for?')}<div><butt
 
 const clientTable = (visit: Visit, list: readonly Client[]): Html =>
   dataTable('Service clients', list, [
-    { label: 'Name', classes: 'long', isHeader: true, cell: ({ name }) => named(name) },
-    { label: 'Client ID', classes: 'long', cell: ({ clientId }) => html`<code>${clientId}</code>` },
-    { label: `Created (${zoneName(visit.zone)})`, cell: ({ createdAt }) => bareMoment(visit, createdAt) },
-    { label: 'Remove', classes: 'actions', isHidden: true, cell: (client) => removeButton(visit, client) },
+    rowHeading('Name', 'long', ({ name }) => named(name)),
+    column('Client ID', 'long', ({ clientId }) => html`<code>${clientId}</code>`),
+    column(`Created (${zoneName(visit.zone)})`, '', ({ createdAt }) => bareMoment(visit, createdAt)),
+    actionColumn('Remove', (client) => removeButton(visit, client)),
   ]);
 
 const removeButton = (visit: Visit, { clientId, name }: Client): Html =>

@@ -15,7 +15,7 @@ import {
 } from '../../queries/booking-pages.ts';
 import { cursorPager, type Fields } from './links.ts';
 import type { OtherParty } from './other-party.ts';
-import { type Column, dataTable } from './tables.ts';
+import { actionColumn, type Column, column, dataTable } from './tables.ts';
 import type { Form } from './typed-form.ts';
 
 /** How bookings are displayed on every page. */
@@ -109,8 +109,8 @@ export const nameColumns = <T>(
 ): readonly Column<T>[] => {
   const [space, party] = kind === 'Brand' ? ['space', 'who'] : ['who', 'space'];
   return [
-    { label: 'Space', classes: `long ${space}`, cell: (row) => named(bookingOf(row).spaceName) },
-    { label: kind, classes: `long ${party}`, cell: (row) => named(nameOf(bookingOf(row))) },
+    column('Space', `long ${space}`, (row) => named(bookingOf(row).spaceName)),
+    column(kind, `long ${party}`, (row) => named(nameOf(bookingOf(row)))),
   ];
 };
 
@@ -129,16 +129,16 @@ export function bookingTable(
     caption,
     list,
     [
-      { label: 'When', classes: 'when', cell: (booking) => whenOf(booking, zone) },
+      column('When', 'when', (booking) => whenOf(booking, zone)),
       ...nameColumns<BookingDocument>(party, (booking) => booking),
-      { label: 'Status', classes: 'state', cell: statusBadge },
-      { label: 'Total', classes: 'number total', cell: ({ totalPrice, currency }) => amount(totalPrice, currency) },
-      {
-        label: 'Booking',
-        classes: 'number id',
-        cell: ({ bookingId }) => html`<a class="whole" href="/console/bookings/${bookingId}">#${bookingId}</a>`,
-      },
-      action !== undefined && { label: 'Action', classes: 'actions', isHidden: true, cell: action },
+      column('Status', 'state', statusBadge),
+      column('Total', 'number total', ({ totalPrice, currency }) => amount(totalPrice, currency)),
+      column(
+        'Booking',
+        'number id',
+        ({ bookingId }) => html`<a class="whole" href="/console/bookings/${bookingId}">#${bookingId}</a>`,
+      ),
+      action !== undefined && actionColumn('Action', action),
     ],
     action === undefined ? 'bookings' : 'bookings acting',
   );

@@ -13,6 +13,31 @@ export type Column<T> = {
   cell(row: T): Interpolated;
 };
 
+/** A column. `classes`: of its cells. */
+export const column = <T>(label: Interpolated, classes: string, cell: Column<T>['cell']): Column<T> => ({
+  label,
+  classes,
+  cell,
+});
+
+/** The column that names each row. */
+export const rowHeading = <T>(label: string, classes: string, cell: Column<T>['cell']): Column<T> => ({
+  ...column(label, classes, cell),
+  isHeader: true,
+});
+
+/** A column whose label precedes the value where the row is a card. */
+export const labelledColumn = <T>(label: string, classes: string, cell: Column<T>['cell']): Column<T> => ({
+  ...column(label, classes, cell),
+  isLabelled: true,
+});
+
+/** What can be done with each row. */
+export const actionColumn = <T>(label: string, cell: Column<T>['cell']): Column<T> => ({
+  ...column(label, 'actions', cell),
+  isHidden: true,
+});
+
 /** A table. Where it is too narrow for its columns, each row is a card (`tables.css`). */
 export function dataTable<T>(
   caption: string,

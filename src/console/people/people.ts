@@ -16,7 +16,7 @@ import { historyOfAll } from '../parts/history-links.ts';
 import { addressOf, pager } from '../parts/links.ts';
 import { roleChoices } from '../parts/role-texts.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
-import { dataTable } from '../parts/tables.ts';
+import { actionColumn, column, dataTable, rowHeading } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { memberPath } from './member-page.ts';
@@ -107,41 +107,35 @@ ${page === 1 && open.length > 0 && html`<h2>Invitations</h2>${invitationTable(vi
 
 const memberTable = (visit: Visit, members: readonly User[]): Html =>
   dataTable('Members', members, [
-    {
-      label: 'Address',
-      classes: 'long',
-      isHeader: true,
-      cell: ({ id, email }) =>
+    rowHeading(
+      'Address',
+      'long',
+      ({ id, email }) =>
         html`<a class="whole" href="${memberPath(id)}">${named(email)}</a>${
           id === visit.user.id && html`<br><span class="muted small">you</span>`
         }`,
-    },
-    { label: 'Role', classes: 'small', cell: (member) => roleIn(member, visit.account) },
+    ),
+    column('Role', 'small', (member) => roleIn(member, visit.account)),
   ]);
 
 const invitationTable = (visit: Visit, open: readonly Invitation[]): Html =>
   dataTable('Invitations', open, [
-    {
-      label: 'Address',
-      classes: 'long',
-      isHeader: true,
-      cell: ({ email, expiresAt }) =>
+    rowHeading(
+      'Address',
+      'long',
+      ({ email, expiresAt }) =>
         html`${named(email)}<br><span class="muted small">until ${moment(visit, expiresAt)}</span>`,
-    },
-    { label: 'Role', classes: 'small', cell: ({ role }) => role },
-    {
-      label: 'Withdraw',
-      classes: 'actions',
-      isHidden: true,
-      cell: ({ id, email }) =>
-        confirm(visit, {
-          action: `${PATH}/invitations/${id}/withdraw`,
-          open: 'Withdraw…',
-          name: email,
-          question: html`Withdraw the invitation to ${named(email)}? Its link stops working.`,
-          submit: 'Withdraw',
-        }),
-    },
+    ),
+    column('Role', 'small', ({ role }) => role),
+    actionColumn('Withdraw', ({ id, email }) =>
+      confirm(visit, {
+        action: `${PATH}/invitations/${id}/withdraw`,
+        open: 'Withdraw…',
+        name: email,
+        question: html`Withdraw the invitation to ${named(email)}? Its link stops working.`,
+        submit: 'Withdraw',
+      }),
+    ),
   ]);
 
 function inviteForm(visit: Visit, problems: Problems, sendsMail: boolean): Html {

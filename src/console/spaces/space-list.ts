@@ -12,7 +12,7 @@ import type { PageContent } from '../parts/answer.ts';
 import { onlyZone, zoneNote } from '../parts/booking-views.ts';
 import { actionButton, confirm, field, hasProblems } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
-import { dataTable } from '../parts/tables.ts';
+import { column, dataTable, labelledColumn, rowHeading } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { may, type Settings, type Visit } from '../parts/visit.ts';
 
@@ -168,26 +168,24 @@ function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: S
     'Spaces',
     spaces,
     [
-      {
-        label: LABELS.name,
-        classes: 'long line',
-        isHeader: true,
-        cell: ({ spaceId, name }) => html`<a class="whole" href="${PATH}/${spaceId}">${named(name)}</a>`,
-      },
-      {
-        label: 'Opening hours',
-        classes: 'long',
-        isLabelled: true,
-        cell: (space) =>
+      rowHeading(
+        LABELS.name,
+        'long line',
+        ({ spaceId, name }) => html`<a class="whole" href="${PATH}/${spaceId}">${named(name)}</a>`,
+      ),
+      labelledColumn(
+        'Opening hours',
+        'long',
+        (space) =>
           html`${weekText(space, currency)}${
             space.timeZone !== zone && html` <span class="muted small">${zoneName(space.timeZone)}</span>`
           }`,
-      },
+      ),
       term('durationHours', 'nowrap'),
       term('eventFee', 'number', 'You earn'),
-      { label: 'Brands pay', classes: 'number', isLabelled: true, cell: total },
+      labelledColumn('Brands pay', 'number', total),
       term('answerHours', 'nowrap'),
-      { label: 'Status', classes: 'state', cell: openBadge },
+      column('Status', 'state', openBadge),
     ],
     'lines',
   );

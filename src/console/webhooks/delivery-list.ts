@@ -14,7 +14,7 @@ import type { DeliveryCursor, DeliveryDocument, Webhooks } from '../../webhooks/
 import { field, hasProblems, select } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
 import { addressOf, type Fields, noticeOf, pager } from '../parts/links.ts';
-import { dataTable } from '../parts/tables.ts';
+import { column, dataTable, rowHeading } from '../parts/tables.ts';
 import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { attemptsOf, bookingOf, deliveryBadge, deliveryHref, NOT_SENT } from './delivery-views.ts';
@@ -272,26 +272,18 @@ function nothing(filter: Filter, isLater: boolean, lookedBackTo: string | undefi
 function table(visit: Visit, rows: readonly Row[], registered: readonly WebhookDocument[]): Html {
   const urls = new Map(registered.map(({ webhookId, url }) => [webhookId, url]));
   const columns: Parameters<typeof dataTable<Row>>[2] = [
-    {
-      label: 'Event',
-      isHeader: true,
-      cell: ({ href, event, bookingId }) =>
+    rowHeading(
+      'Event',
+      '',
+      ({ href, event, bookingId }) =>
         html`<a class="whole" href="${href}">${event}</a>${
           bookingId !== undefined && html` <span class="small muted">Booking ${bookingId}</span>`
         }`,
-    },
-    urls.size > 1 && { label: 'Webhook', classes: 'where small', cell: ({ webhookId }) => urls.get(webhookId) },
-    { label: `Created (${zoneName(visit.zone)})`, classes: 'when', cell: ({ at }) => bareSecond(visit, at) },
-    {
-      label: 'Outcome',
-      classes: 'outcome',
-      cell: ({ delivery }) => (delivery ? deliveryBadge(delivery.state) : NOT_SENT),
-    },
-    {
-      label: 'Attempts',
-      classes: 'attempted small',
-      cell: ({ delivery }) => (delivery ? attemptsOf(visit, delivery) : 'never sent'),
-    },
+    ),
+    urls.size > 1 && column('Webhook', 'where small', ({ webhookId }) => urls.get(webhookId)),
+    column(`Created (${zoneName(visit.zone)})`, 'when', ({ at }) => bareSecond(visit, at)),
+    column('Outcome', 'outcome', ({ delivery }) => (delivery ? deliveryBadge(delivery.state) : NOT_SENT)),
+    column('Attempts', 'attempted small', ({ delivery }) => (delivery ? attemptsOf(visit, delivery) : 'never sent')),
   ];
   return dataTable('Deliveries, newest first', rows, columns, 'deliveries');
 }

@@ -27,7 +27,7 @@ import { historyOf, historyOfAll } from '../parts/history-links.ts';
 import { readerZone } from '../parts/reader-zone.ts';
 import { type PageDeps, type Routes, webhookRoutes } from '../parts/routes.ts';
 import { secretPage } from '../parts/secret-page.ts';
-import { dataTable } from '../parts/tables.ts';
+import { column, dataTable, rowHeading } from '../parts/tables.ts';
 import { readMoment } from '../parts/typed-dates.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
@@ -185,14 +185,13 @@ ${buttonLink(`${DELIVERIES}?state=Failed`, 'Failed deliveries', 'quiet')}</form>
 
 const webhookTable = (list: readonly Registered[]): Html =>
   dataTable('Registered webhooks', list, [
-    {
-      label: 'Endpoint',
-      classes: 'long',
-      isHeader: true,
-      cell: (webhook) => html`<a class="whole" href="${webhookHref(webhook)}">${named(webhook.url)}</a>`,
-    },
-    { label: 'Events', classes: 'small', cell: ({ events }) => eventNames(events) },
-    { label: 'Status', cell: webhookBadge },
+    rowHeading(
+      'Endpoint',
+      'long',
+      (webhook) => html`<a class="whole" href="${webhookHref(webhook)}">${named(webhook.url)}</a>`,
+    ),
+    column('Events', 'small', ({ events }) => eventNames(events)),
+    column('Status', '', webhookBadge),
   ]);
 
 function newWebhookForm(visit: Visit, problems: Problems): Html {

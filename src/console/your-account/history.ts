@@ -15,7 +15,7 @@ import { emptyState } from '../parts/frame.ts';
 import { historyOfAll, PATH } from '../parts/history-links.ts';
 import { cursorPager, noticeOf, tabs } from '../parts/links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
-import { dataTable } from '../parts/tables.ts';
+import { column, dataTable, labelledColumn } from '../parts/tables.ts';
 import type { Form } from '../parts/typed-form.ts';
 import { may, type Visit } from '../parts/visit.ts';
 import { LABELS as SPACE_LABELS } from '../spaces/space-list.ts';
@@ -123,19 +123,15 @@ const changeTable = (changes: readonly NamedChange[], format: ValueFormat): Html
     'Changes, newest first',
     changes,
     [
-      {
-        label: 'When',
-        classes: 'nowrap',
-        cell: ({ event: { metadata } }) =>
-          html`<time datetime="${metadata.at}">${momentIn(format.zone, metadata.at)}</time>`,
-      },
-      {
-        label: 'What',
-        classes: 'long line',
-        cell: (change) =>
-          withDetails(html`<strong>${subjectText(change, true)} ${verbOf(change.event)}</strong>`, change, format),
-      },
-      { label: 'By', classes: 'long', isLabelled: true, cell: ({ by }) => actorText(by) },
+      column(
+        'When',
+        'nowrap',
+        ({ event: { metadata } }) => html`<time datetime="${metadata.at}">${momentIn(format.zone, metadata.at)}</time>`,
+      ),
+      column('What', 'long line', (change) =>
+        withDetails(html`<strong>${subjectText(change, true)} ${verbOf(change.event)}</strong>`, change, format),
+      ),
+      labelledColumn('By', 'long', ({ by }) => actorText(by)),
     ],
     'lines',
   );

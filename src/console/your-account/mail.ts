@@ -9,7 +9,7 @@ import { type Answer, done, missing } from '../parts/answer.ts';
 import { postForm } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
-import { dataTable } from '../parts/tables.ts';
+import { actionColumn, column, dataTable, rowHeading } from '../parts/tables.ts';
 import type { Visit } from '../parts/visit.ts';
 
 const PATH = '/console/mail';
@@ -56,29 +56,20 @@ const nothingFailed = (isConfigured: boolean) =>
 function failedTable(visit: Visit, failed: readonly MailRecord[], emails: ReadonlyMap<string, string | undefined>) {
   const readerOf = ({ userId }: MailRecord): string => emails.get(userId) ?? 'a removed user';
   return dataTable('Mails that were not sent', failed, [
-    { label: 'Mail', isHeader: true, cell: ({ kind }) => labelOf(kind) },
-    {
-      label: 'To',
-      classes: 'small long',
-      cell: (mail) => html`${named(readerOf(mail))}<br><span class="muted">failed ${moment(visit, mail.due)}</span>`,
-    },
-    {
-      label: 'Reason',
-      classes: 'long small',
-      cell: ({ reason = '', attempts }) => {
-        const answer = attempts.at(-1)?.response;
-        return html`<p>${reason}</p>${answer !== undefined && html`<p class="muted">${named(answer)}</p>`}`;
-      },
-    },
-    {
-      label: 'Actions',
-      classes: 'actions',
-      isHidden: true,
-      cell: (mail) => {
-        const which = `${labelOf(mail.kind)}, to ${readerOf(mail)}, ${momentIn(visit.zone, mail.due)}`;
-        const button = html`<button class="button small quiet" aria-label="Send again: ${which}">Send again</button>`;
-        return postForm(visit, `${PATH}/${encodeURIComponent(mail.mailId)}/resend`)`${button}`;
-      },
-    },
+    rowHeading('Mail', '', ({ kind }) => labelOf(kind)),
+    column(
+      'To',
+      'small long',
+      (mail) => html`${named(readerOf(mail))}<br><span class="muted">failed ${moment(visit, mail.due)}</span>`,
+    ),
+    column('Reason', 'long small', ({ reason = '', attempts }) => {
+      const answer = attempts.at(-1)?.response;
+      return html`<p>${reason}</p>${answer !== undefined && html`<p class="muted">${named(answer)}</p>`}`;
+    }),
+    actionColumn('Actions', (mail) => {
+      const which = `${labelOf(mail.kind)}, to ${readerOf(mail)}, ${momentIn(visit.zone, mail.due)}`;
+      const button = html`<button class="button small quiet" aria-label="Send again: ${which}">Send again</button>`;
+      return postForm(visit, `${PATH}/${encodeURIComponent(mail.mailId)}/resend`)`${button}`;
+    }),
   ]);
 }

@@ -6,7 +6,7 @@ import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, done, missing, notDone } from '../parts/answer.ts';
 import { actionButton, controlsOf, field, PASSWORD_HINT, passwordField, postForm } from '../parts/forms.ts';
 import type { PageDeps, Routes, UserSession } from '../parts/routes.ts';
-import { dataTable } from '../parts/tables.ts';
+import { actionColumn, column, dataTable, rowHeading } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 
@@ -130,28 +130,14 @@ function pendingAddress(visit: Visit, { pendingEmail, emailConfirmedAt }: User):
 const sessionList = (visit: Visit, list: readonly UserSession[]): Html =>
   html`<h2>Where you are signed in</h2>
 ${dataTable('Sessions', shownOf(visit, list), [
-  {
-    label: 'Browser',
-    isHeader: true,
-    cell: ({ hash, browser }) =>
-      hash === visit.session ? html`This browser<br><span class="muted small">${browser}</span>` : browser,
-  },
-  {
-    label: `Signed in (${zoneName(visit.zone)})`,
-    classes: 'small',
-    cell: ({ startedAt }) => bareMoment(visit, startedAt),
-  },
-  {
-    label: 'Last used',
-    classes: 'small',
-    cell: ({ hash, lastUsedAt }) => (hash === visit.session ? 'now' : bareMoment(visit, lastUsedAt)),
-  },
-  {
-    label: 'End',
-    classes: 'actions',
-    isHidden: true,
-    cell: (session) => session.hash !== visit.session && endButton(visit, session),
-  },
+  rowHeading('Browser', '', ({ hash, browser }) =>
+    hash === visit.session ? html`This browser<br><span class="muted small">${browser}</span>` : browser,
+  ),
+  column(`Signed in (${zoneName(visit.zone)})`, 'small', ({ startedAt }) => bareMoment(visit, startedAt)),
+  column('Last used', 'small', ({ hash, lastUsedAt }) =>
+    hash === visit.session ? 'now' : bareMoment(visit, lastUsedAt),
+  ),
+  actionColumn('End', (session) => session.hash !== visit.session && endButton(visit, session)),
 ])}
 ${list.length > MOST_SHOWN && html`<p class="muted small">The latest ${MOST_SHOWN} of ${list.length}</p>`}
 <p class="muted small">A session ends after 12 hours without use, and after a week. Its use is noted once an hour.</p>
