@@ -4,7 +4,7 @@ import type { Role } from '../domain/roles.ts';
 import { UNUSABLE_TEXT } from '../domain/unicode.ts';
 import { capitalised } from '../html/formats.ts';
 import { html, named } from '../html/html.ts';
-import { problemPage, sendPage } from '../html/layout.ts';
+import { sendProblem } from '../html/layout.ts';
 import {
   isUnavailable,
   OutcomeUnknown,
@@ -90,8 +90,7 @@ export const unavailablePage = (
 /** Answers a request that failed. The page of an unexpected error reveals no internals. */
 export function showError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { statusCode = 500 } = error;
-  const send = (status: number, title: string, text: string) =>
-    sendPage(reply, status, problemPage(title, text, TO_CONSOLE));
+  const send = (status: number, title: string, text: string) => sendProblem(reply, status, title, text, TO_CONSOLE);
   if (statusCode === 429) return send(429, 'Too many requests', 'Try again in a minute.');
   if (statusCode === 413)
     return send(

@@ -131,6 +131,13 @@ export const problemPage = (title: string, text: string, next?: { readonly href:
       ${next && html`<a class="button" href="${next.href}">${next.label}</a>`}</div>`,
   });
 
+/** Sends such a page. */
+export const sendProblem = (
+  reply: FastifyReply,
+  status: number,
+  ...content: Parameters<typeof problemPage>
+): FastifyReply => sendPage(reply, status, problemPage(...content));
+
 /**
  * Headers of every page. Only our own files may run or load. `formTargets`: origins other than ours that the response to a
  * form may redirect to (consent redirects to the app), because browsers apply `form-action` to redirects too.

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { problemPage, sendPage } from './layout.ts';
+import { sendProblem } from './layout.ts';
 
 /** Whether a request comes from a browser, which accepts HTML. API clients accept JSON or anything. /api serves no pages. */
 export function asksForPage({ url, headers: { accept = '' } }: FastifyRequest): boolean {
@@ -23,8 +23,4 @@ export const sendMalformedPage = (reply: FastifyReply): FastifyReply =>
   send(reply, 400, 'Page not found', 'This address cannot be read. It may have been cut off or misspelled.');
 
 const send = (reply: FastifyReply, status: number, title: string, text: string): FastifyReply =>
-  sendPage(
-    reply.header('vary', 'accept'),
-    status,
-    problemPage(title, text, { href: '/console', label: 'Go to the console' }),
-  );
+  sendProblem(reply.header('vary', 'accept'), status, title, text, { href: '/console', label: 'Go to the console' });

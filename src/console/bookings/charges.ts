@@ -218,20 +218,15 @@ function figures(totals: readonly ChargeTotals[], isCommunity: boolean, currency
 /** A row for each booking, with what it was charged and refunded. */
 function eventTable(bookings: readonly BookingDocument[], account: Account, party: OtherParty, caption: string): Html {
   const zone = onlyZone(bookings);
-  return html`${zoneNote(zone)}${dataTable(
-    caption,
-    bookings,
-    [
-      ...bookingColumns<BookingDocument>(party, zone, (booking) => booking),
-      column('Status', 'state', statusBadge),
-      money('Charged', 'total', ({ charge = 0, currency }) => amount(charge, currency)),
-      money('Refunded', 'refund', ({ refund = 0, currency }) => (refund > 0 ? amount(refund, currency) : NONE)),
-      money(keptLabel(account.kind), 'kept', (booking) =>
-        booking.refund ? NONE : amount(keptOf(account, booking), booking.currency),
-      ),
-    ],
-    'charges',
-  )}`;
+  return html`${zoneNote(zone)}${dataTable({ caption, classes: 'charges' }, bookings, [
+    ...bookingColumns<BookingDocument>(party, zone, (booking) => booking),
+    column('Status', 'state', statusBadge),
+    money('Charged', 'total', ({ charge = 0, currency }) => amount(charge, currency)),
+    money('Refunded', 'refund', ({ refund = 0, currency }) => (refund > 0 ? amount(refund, currency) : NONE)),
+    money(keptLabel(account.kind), 'kept', (booking) =>
+      booking.refund ? NONE : amount(keptOf(account, booking), booking.currency),
+    ),
+  ])}`;
 }
 
 /** A row for each charge and each refund. */
@@ -239,22 +234,17 @@ function madeTable(list: readonly Made[], account: Account, party: OtherParty, c
   const zone = onlyZone(list.map(({ booking }) => booking));
   const signed = ({ kind, booking }: Made, value: number) =>
     amount(kind === 'charge' ? value : -value, booking.currency);
-  return html`${zoneNote(zone)}${dataTable(
-    caption,
-    list,
-    [
-      ...bookingColumns<Made>(party, zone, ({ booking }) => booking),
-      column(
-        'Made',
-        'state',
-        ({ kind, at, booking }) =>
-          html`${kind === 'charge' ? 'Charged' : 'Refunded'} <span class="nowrap">${momentIn(booking.timeZone, at)}</span>`,
-      ),
-      money('Amount', 'total', (made) => signed(made, made.booking.charge ?? 0)),
-      money(keptLabel(account.kind), 'kept', (made) => signed(made, keptOf(account, made.booking))),
-    ],
-    'charges',
-  )}`;
+  return html`${zoneNote(zone)}${dataTable({ caption, classes: 'charges' }, list, [
+    ...bookingColumns<Made>(party, zone, ({ booking }) => booking),
+    column(
+      'Made',
+      'state',
+      ({ kind, at, booking }) =>
+        html`${kind === 'charge' ? 'Charged' : 'Refunded'} <span class="nowrap">${momentIn(booking.timeZone, at)}</span>`,
+    ),
+    money('Amount', 'total', (made) => signed(made, made.booking.charge ?? 0)),
+    money(keptLabel(account.kind), 'kept', (made) => signed(made, keptOf(account, made.booking))),
+  ])}`;
 }
 
 const bookingColumns = <T>(

@@ -97,7 +97,7 @@ const region = (
   direction: Direction,
   before: Html | undefined,
   table: Html,
-): Html => html`<div class="scroll plan ${direction}" id="day" data-live-region
+): Html => html`<div class="plan ${direction}" id="day" data-live-region
 tabindex="0" role="region" aria-label="${aboutOf(plan)}">
 ${before}<div class="sheet">${hourLines(scale, direction)}${table}${nowLine(plan, scale, direction)}</div></div>`;
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { type Html, html, type Interpolated } from '../../html/html.ts';
-import { page, problemPage, sendPage } from '../../html/layout.ts';
+import { page, sendPage, sendProblem } from '../../html/layout.ts';
 import { traceOf } from '../../http/trace.ts';
 import type { Link } from '../parts/answer.ts';
 import { hiddenField, PASSWORD_HINT, passwordField } from '../parts/forms.ts';
@@ -22,7 +22,7 @@ export function createLinkRoutes(scope: FastifyInstance, publicUrl: string) {
   async function checkOrigin({ headers }: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { origin } = headers;
     if (origin === undefined || origin === publicUrl) return;
-    await sendPage(reply, 403, problemPage('Nothing was done', 'This form did not come from this site.'));
+    await sendProblem(reply, 403, 'Nothing was done', 'This form did not come from this site.');
   }
   return {
     get(path: string, handle: Handle): void {
@@ -116,10 +116,12 @@ export const sendDone = (reply: FastifyReply, title: string, text: string, next?
 
 /** The same for every link that does not work: why would tell a stranger something. */
 export const sendEnded = (reply: FastifyReply, next: typeof TO_CONSOLE): FastifyReply =>
-  sendPage(
+  sendProblem(
     reply,
     404,
-    problemPage('This link does not work', 'It has been used, it is too old, or a part of it is missing.', next),
+    'This link does not work',
+    'It has been used, it is too old, or a part of it is missing.',
+    next,
   );
 
 export const TO_CONSOLE = { href: '/console', label: 'Go to the console' };

@@ -125,23 +125,19 @@ export function bookingTable(
   action?: (booking: BookingDocument) => Html,
 ): Html {
   const zone = onlyZone(list);
-  const table = dataTable(
-    caption,
-    list,
-    [
-      column('When', 'when', (booking) => whenOf(booking, zone)),
-      ...nameColumns<BookingDocument>(party, (booking) => booking),
-      column('Status', 'state', statusBadge),
-      column('Total', 'number total', ({ totalPrice, currency }) => amount(totalPrice, currency)),
-      column(
-        'Booking',
-        'number id',
-        ({ bookingId }) => html`<a class="whole" href="/console/bookings/${bookingId}">#${bookingId}</a>`,
-      ),
-      action !== undefined && actionColumn('Action', action),
-    ],
-    action === undefined ? 'bookings' : 'bookings acting',
-  );
+  const classes = action === undefined ? 'bookings' : 'bookings acting';
+  const table = dataTable({ caption, classes }, list, [
+    column('When', 'when', (booking) => whenOf(booking, zone)),
+    ...nameColumns<BookingDocument>(party, (booking) => booking),
+    column('Status', 'state', statusBadge),
+    column('Total', 'number total', ({ totalPrice, currency }) => amount(totalPrice, currency)),
+    column(
+      'Booking',
+      'number id',
+      ({ bookingId }) => html`<a class="whole" href="/console/bookings/${bookingId}">#${bookingId}</a>`,
+    ),
+    action !== undefined && actionColumn('Action', action),
+  ]);
   return html`${zoneNote(zone)}${table}`;
 }
 

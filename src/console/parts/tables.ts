@@ -38,13 +38,13 @@ export const actionColumn = <T>(label: string, cell: Column<T>['cell']): Column<
   isHidden: true,
 });
 
-/** A table. Where it is too narrow for its columns, each row is a card (`tables.css`). */
+/** A table, by its caption. Where it is too narrow for its columns, each row is a card (`tables.css`). */
 export function dataTable<T>(
-  caption: string,
+  table: string | { readonly caption: string; readonly classes: string },
   rows: readonly T[],
   columns: readonly (Column<NoInfer<T>> | false)[],
-  classes = '',
 ): Html {
+  const { caption, classes } = typeof table === 'string' ? { caption: table, classes: '' } : table;
   const visible = columns.filter((column) => column !== false);
   const label = ({ label, isHidden }: Column<T>) =>
     isHidden ? html`<span class="visually-hidden">${label}</span>` : label;

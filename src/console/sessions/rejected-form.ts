@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from '../../html/html.ts';
-import { type Flash, page, problemPage, sendPage } from '../../html/layout.ts';
+import { type Flash, page, sendPage, sendProblem } from '../../html/layout.ts';
 import type { Link } from '../parts/answer.ts';
 import { Form } from '../parts/typed-form.ts';
 import type { Cookies } from './cookies.ts';
@@ -73,13 +73,12 @@ export async function rejectForm(
 
 /** Costs as little as possible, because it may be an attack. */
 export const sendTooManyForms = (reply: FastifyReply, seconds: number): FastifyReply =>
-  sendPage(
+  sendProblem(
     reply.header('retry-after', seconds),
     429,
-    problemPage('Too many forms', `Nothing was done. Try again in ${seconds} seconds.`, {
-      href: '/console',
-      label: 'Go to the console',
-    }),
+    'Too many forms',
+    `Nothing was done. Try again in ${seconds} seconds.`,
+    { href: '/console', label: 'Go to the console' },
   );
 
 function rejectedForm(request: FastifyRequest, publicUrl: string): RejectedForm {

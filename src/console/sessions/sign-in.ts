@@ -7,7 +7,7 @@ import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../../authorization-se
 import { PATHS } from '../../authorization-server/paths.ts';
 import type { Account } from '../../domain/account.ts';
 import { loadOnce } from '../../event-loop/load-once.ts';
-import { problemPage, sendPage } from '../../html/layout.ts';
+import { sendProblem } from '../../html/layout.ts';
 import type { SessionDeps } from './rejected-form.ts';
 
 /** The console as a client of the service's own authorization server: authorization code with PKCE. */
@@ -74,7 +74,14 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
         return refuse(reply, to, 'This sign-in was not started in this browser, or it took longer than ten minutes.');
       cookies.clear(reply, `${PENDING}${id}`);
       if (!(await isFirstUse(id))) return refuse(reply, to, NOT_VERIFIED);
-      if (error === 'access_denied') return sendPage(reply, 200, cancelledPage(to));
+      if (error === 'access_denied')
+        return sendProblem(
+          reply,
+          200,
+          'You are not signed in',
+          'You cancelled the sign-in. Nothing has changed.',
+          signIn(to),
+        );
       if (error !== undefined || code === undefined) return refuse(reply, to, 'The sign-in could not be completed.');
 
       const userId = await verify(request, { id, state, verifier });
@@ -90,12 +97,8 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
   );
 
   app.get(SIGNED_OUT_PATH, async (_request, reply) => {
-    const next = { href: '/console', label: 'Sign in' };
-    return sendPage(
-      reply,
-      200,
-      problemPage('You are signed out', 'To use the console in this browser, sign in again.', next),
-    );
+    const text = 'To use the console in this browser, sign in again.';
+    return sendProblem(reply, 200, 'You are signed out', text, signIn('/console'));
   });
 
   /** Whether no callback has used this sign-in yet, in any process. Otherwise one cookie could be sent any number of times. */
@@ -166,14 +169,10 @@ const inProcess =
     });
   };
 
-const cancelledPage = (to: string): string =>
-  problemPage('You are not signed in', 'You cancelled the sign-in. Nothing has changed.', {
-    href: to,
-    label: 'Sign in',
-  });
+const signIn = (href: string) => ({ href, label: 'Sign in' });
 
 const refuse = (reply: FastifyReply, to: string, text: string) =>
-  sendPage(reply, 400, problemPage('Sign-in failed', text, { href: to, label: 'Sign in again' }));
+  sendProblem(reply, 400, 'Sign-in failed', text, { href: to, label: 'Sign in again' });
 
 /** The console page to return to after signing in; never a URL of another site (open redirect). */
 export const ownPath = (to: string | undefined): string =>

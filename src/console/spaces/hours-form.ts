@@ -93,19 +93,27 @@ export function typedIn(form: Form): TypedTerms {
   };
 }
 
+/** What a button of the form does to it, and where the reader continues. Undefined if it saves. */
+export function edited(typed: TypedTerms, button: string): [TypedTerms, FormOptions['focus']] | undefined {
+  if (button === 'copy') return [withMondayCopied(typed), 'copy'];
+  if (button === 'more') return [withMoreDates(typed), typed.dates.length];
+  const removed = /^remove-(\d{1,4})$/.exec(button)?.[1];
+  return removed === undefined ? undefined : [withoutDate(typed, Number(removed)), 'more'];
+}
+
 /** The same form with the hours of Monday on the other weekdays up to Friday. */
-export const withMondayCopied = (typed: TypedTerms): TypedTerms => ({
+const withMondayCopied = (typed: TypedTerms): TypedTerms => ({
   ...typed,
   days: typed.days.map((day, index) => (index < 5 ? (typed.days[0] ?? day) : day)),
 });
 
-export const withMoreDates = (typed: TypedTerms): TypedTerms => ({
+const withMoreDates = (typed: TypedTerms): TypedTerms => ({
   ...typed,
   dates: [...typed.dates, ...Array.from({ length: MORE_ROWS }, () => BLANK)],
 });
 
 /** @param row of the date to leave out */
-export const withoutDate = (typed: TypedTerms, row: number): TypedTerms => ({
+const withoutDate = (typed: TypedTerms, row: number): TypedTerms => ({
   ...typed,
   dates: typed.dates.toSpliced(row, 1),
 });

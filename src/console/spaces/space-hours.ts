@@ -31,6 +31,7 @@ import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
 import {
+  edited,
   type FormOptions,
   HOURS_INPUTS,
   hoursFields,
@@ -41,9 +42,6 @@ import {
   type TypedTerms,
   typedIn,
   typedOf,
-  withMondayCopied,
-  withMoreDates,
-  withoutDate,
 } from './hours-form.ts';
 import { copiesFees, otherSpaces, tickedOf, withOwnFees } from './other-spaces.ts';
 import { dayText, hoursPath, PATH } from './space-list.ts';
@@ -87,11 +85,8 @@ export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: 
     const also = new Set((await othersTicked(visit, space)).map(({ spaceId }) => spaceId));
     const again = (now: TypedTerms, focus?: FormOptions['focus']) =>
       hoursPage(visit, space, now, { also, focus, ...defined({ seen }) });
-    const wanted = form.text('do');
-    if (wanted === 'copy') return again(withMondayCopied(typed), 'copy');
-    if (wanted === 'more') return again(withMoreDates(typed), typed.dates.length);
-    const removed = /^remove-(\d{1,4})$/.exec(wanted)?.[1];
-    if (removed !== undefined) return again(withoutDate(typed, Number(removed)), 'more');
+    const changed = edited(typed, form.text('do'));
+    if (changed !== undefined) return again(...changed);
     if (seen === undefined) return { ...(await again(typedOf(space, todayIn(visit, space)))), ...OUTDATED };
     return save(visit, space, typed, seen);
   });

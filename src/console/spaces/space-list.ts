@@ -164,31 +164,26 @@ function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: S
     isLabelled: true,
     cell: (space: Space) => shownTerms(space, currency)[name],
   });
-  const table = dataTable(
-    'Spaces',
-    spaces,
-    [
-      rowHeading(
-        LABELS.name,
-        'long line',
-        ({ spaceId, name }) => html`<a class="whole" href="${PATH}/${spaceId}">${named(name)}</a>`,
-      ),
-      labelledColumn(
-        'Opening hours',
-        'long',
-        (space) =>
-          html`${weekText(space, currency)}${
-            space.timeZone !== zone && html` <span class="muted small">${zoneName(space.timeZone)}</span>`
-          }`,
-      ),
-      term('durationHours', 'nowrap'),
-      term('eventFee', 'number', 'You earn'),
-      labelledColumn('Brands pay', 'number', total),
-      term('answerHours', 'nowrap'),
-      column('Status', 'state', openBadge),
-    ],
-    'lines',
-  );
+  const table = dataTable({ caption: 'Spaces', classes: 'lines' }, spaces, [
+    rowHeading(
+      LABELS.name,
+      'long line',
+      ({ spaceId, name }) => html`<a class="whole" href="${PATH}/${spaceId}">${named(name)}</a>`,
+    ),
+    labelledColumn(
+      'Opening hours',
+      'long',
+      (space) =>
+        html`${weekText(space, currency)}${
+          space.timeZone !== zone && html` <span class="muted small">${zoneName(space.timeZone)}</span>`
+        }`,
+    ),
+    term('durationHours', 'nowrap'),
+    term('eventFee', 'number', 'You earn'),
+    labelledColumn('Brands pay', 'number', total),
+    term('answerHours', 'nowrap'),
+    column('Status', 'state', openBadge),
+  ]);
   return html`${zoneNote(zone)}${table}`;
 }
 

@@ -271,7 +271,7 @@ function nothing(filter: Filter, isLater: boolean, lookedBackTo: string | undefi
 /** @param registered with more than one, each row names its webhook */
 function table(visit: Visit, rows: readonly Row[], registered: readonly WebhookDocument[]): Html {
   const urls = new Map(registered.map(({ webhookId, url }) => [webhookId, url]));
-  const columns: Parameters<typeof dataTable<Row>>[2] = [
+  return dataTable({ caption: 'Deliveries, newest first', classes: 'deliveries' }, rows, [
     rowHeading(
       'Event',
       '',
@@ -284,6 +284,5 @@ function table(visit: Visit, rows: readonly Row[], registered: readonly WebhookD
     column(`Created (${zoneName(visit.zone)})`, 'when', ({ at }) => bareSecond(visit, at)),
     column('Outcome', 'outcome', ({ delivery }) => (delivery ? deliveryBadge(delivery.state) : NOT_SENT)),
     column('Attempts', 'attempted small', ({ delivery }) => (delivery ? attemptsOf(visit, delivery) : 'never sent')),
-  ];
-  return dataTable('Deliveries, newest first', rows, columns, 'deliveries');
+  ]);
 }

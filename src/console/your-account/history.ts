@@ -119,22 +119,17 @@ function spacesNamedIn(event: NamedChange['event']): readonly number[] {
 }
 
 const changeTable = (changes: readonly NamedChange[], format: ValueFormat): Html =>
-  dataTable(
-    'Changes, newest first',
-    changes,
-    [
-      column(
-        'When',
-        'nowrap',
-        ({ event: { metadata } }) => html`<time datetime="${metadata.at}">${momentIn(format.zone, metadata.at)}</time>`,
-      ),
-      column('What', 'long line', (change) =>
-        withDetails(html`<strong>${subjectText(change, true)} ${verbOf(change.event)}</strong>`, change, format),
-      ),
-      labelledColumn('By', 'long', ({ by }) => actorText(by)),
-    ],
-    'lines',
-  );
+  dataTable({ caption: 'Changes, newest first', classes: 'lines' }, changes, [
+    column(
+      'When',
+      'nowrap',
+      ({ event: { metadata } }) => html`<time datetime="${metadata.at}">${momentIn(format.zone, metadata.at)}</time>`,
+    ),
+    column('What', 'long line', (change) =>
+      withDetails(html`<strong>${subjectText(change, true)} ${verbOf(change.event)}</strong>`, change, format),
+    ),
+    labelledColumn('By', 'long', ({ by }) => actorText(by)),
+  ]);
 
 /** The subject of a change, by name. Names keep their case at the beginning of a sentence. */
 function subjectText({ of, name, event, closureKind }: NamedChange, startsSentence = false): Html {
