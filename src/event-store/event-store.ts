@@ -136,7 +136,7 @@ export type EventStore = {
 };
 
 /** Operator functions: restoring a log, and the first start of the service on it. */
-export type EventStoreOperations = {
+type EventStoreOperations = {
   /**
    * Fills an empty log with the events of a backup or an export, in order and with their ids. No other append may run meanwhile.
    * @returns their positions: the original ones, if the engine can choose positions (docs/decisions/backups.md)
