@@ -2,8 +2,10 @@ import type { Collection, DocumentStore, Find, Stored } from '../document-store/
 import { declareQuery } from '../document-store/queries.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { UnknownEvent } from '../domain/known-event.ts';
 import type { Position, StoredEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 import type { OutboxRole } from './marks.ts';
 import { dueIn, isDueTrusted } from './progress.ts';
 
@@ -73,17 +75,16 @@ export async function openFailedEvents(deps: {
   const { failedEvents, inState } = FAILURES[role];
   const collection = await documents.open(failedEvents);
 
-  /** The state of an event after this many failures. */
-  function afterFailure(failures: number): Pick<FailedEvent, 'state' | 'due' | 'delayMs'> {
-    const delayMs = delaysMs[failures - 1];
-    return delayMs === undefined
-      ? { state: 'Parked', ...dueIn(0, clock()) }
-      : { state: 'Retrying', ...dueIn(delayMs, clock()) };
-  }
-
-  function unhandled({ id, type, stream, revision, position }: StoredEvent, error: unknown) {
-    const failingSince = toTimestamp(clock());
-    return { eventId: id, type, stream, revision, position, reason: reasonOf(error), failingSince };
+  /** What is stored after an error. What the event waits for is not counted. */
+  function after(
+    error: unknown,
+    failuresBefore: number,
+  ): Pick<FailedEvent, 'reason' | 'failures' | 'state' | 'due' | 'delayMs'> {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (isWaiting(error)) return { reason, failures: failuresBefore, state: 'Retrying', ...dueIn(WAIT_MS, clock()) };
+    const delayMs = delaysMs[failuresBefore];
+    const state = delayMs === undefined ? 'Parked' : 'Retrying';
+    return { reason, failures: failuresBefore + 1, state, ...dueIn(delayMs ?? 0, clock()) };
   }
 
   /** The due events, longest due first. */
@@ -105,29 +106,18 @@ export async function openFailedEvents(deps: {
 
   return {
     /**
-     * Records the first failure of an event; keeps an existing record.
+     * Records that an event could not be handled; keeps an existing record.
      * @throws if the document store is unavailable
      */
-    async failed(event: StoredEvent, error: unknown): Promise<void> {
-      await collection.insert(event.id, { ...unhandled(event, error), failures: 1, ...afterFailure(1) });
-    },
-
-    /** Records that an event has to wait, without counting it. */
-    async postponed(event: StoredEvent, error: unknown): Promise<void> {
-      const wait = { failures: 0, state: 'Retrying', ...dueIn(WAIT_MS, clock()) } as const;
-      await collection.insert(event.id, { ...unhandled(event, error), ...wait });
+    async failed({ id, type, stream, revision, position }: StoredEvent, error: unknown): Promise<void> {
+      const failingSince = toTimestamp(clock());
+      await collection.insert(id, { eventId: id, type, stream, revision, position, failingSince, ...after(error, 0) });
     },
 
     due,
 
-    async failedAgain(event: Stored<FailedEvent>, error: unknown): Promise<FailedEvent | undefined> {
-      const failures = event.document.failures + 1;
-      return change(event, { failures, reason: reasonOf(error), ...afterFailure(failures) });
-    },
-
-    async postponedAgain(event: Stored<FailedEvent>, error: unknown): Promise<void> {
-      await change(event, { reason: reasonOf(error), ...dueIn(WAIT_MS, clock()) });
-    },
+    /** @returns undefined if it was changed meanwhile */
+    failedAgain: (event: Stored<FailedEvent>, error: unknown) => change(event, after(error, event.document.failures)),
 
     /** Call once its deliveries are stored. */
     async handled({ key, version }: Stored<FailedEvent>): Promise<void> {
@@ -168,4 +158,5 @@ export async function openFailedEvents(deps: {
   };
 }
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** Whether an event waits for a dependency, or for a newer release, rather than failing itself. */
+export const isWaiting = (error: unknown): boolean => error instanceof Unavailable || error instanceof UnknownEvent;

@@ -1,7 +1,7 @@
 import type { BaseLogger } from 'pino';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Recorded } from '../domain/events.ts';
-import { knownEvent, UnknownEvent } from '../domain/known-event.ts';
+import { knownEvent } from '../domain/known-event.ts';
 import { createLruCache } from '../event-loop/lru-cache.ts';
 import { inRounds } from '../event-loop/rounds.ts';
 import {
@@ -15,7 +15,7 @@ import {
 import { createHandling } from '../event-store/handling.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
-import type { FailedEvents } from './failed-events.ts';
+import { type FailedEvents, isWaiting } from './failed-events.ts';
 import { advanceMarks, type OutboxRole, readMarks } from './marks.ts';
 import { startRetries } from './retries.ts';
 
@@ -113,8 +113,8 @@ export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
         throw error;
       }
       // The dependencies are back but this event still fails, so only this event must wait.
-      if (error instanceof Unavailable || error instanceof UnknownEvent) return failedEvents.postponed(stored, error);
       await failedEvents.failed(stored, error);
+      if (isWaiting(error)) return;
       const { id: eventId, type } = stored;
       logger.error({ err: error, eventId, type }, 'An event could not be fanned out; retrying');
     }

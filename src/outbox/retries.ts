@@ -1,10 +1,8 @@
 import type { BaseLogger } from 'pino';
 import type { Stored } from '../document-store/document-store.ts';
-import { UnknownEvent } from '../domain/known-event.ts';
 import { inRounds } from '../event-loop/rounds.ts';
 import type { Consumer, EventStore, StoredEvent } from '../event-store/event-store.ts';
-import { Unavailable } from '../runtime/unavailable.ts';
-import type { FailedEvent, FailedEvents } from './failed-events.ts';
+import { type FailedEvent, type FailedEvents, isWaiting } from './failed-events.ts';
 import { POLL_INTERVAL_MS } from './poll.ts';
 import { readStream } from './read-stream.ts';
 
@@ -46,11 +44,8 @@ export function startRetries(deps: {
         if (event.id === eventId) await fanOut(event);
       await failedEvents.handled(failed);
     } catch (error) {
-      if (error instanceof Unavailable || error instanceof UnknownEvent) {
-        await failedEvents.postponedAgain(failed, error);
-        return 'waits';
-      }
       const after = await failedEvents.failedAgain(failed, error);
+      if (isWaiting(error)) return 'waits';
       const what = after?.state === 'Parked' ? 'parked; see `venue parked list`' : 'retrying';
       logger.error({ err: error, eventId, type }, `An event could not be fanned out; ${what}`);
     }
