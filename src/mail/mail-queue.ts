@@ -34,24 +34,20 @@ const DIGEST_AHEAD_MS = 2 * DIGEST_SPREAD_MS;
 /** Mails of one account that are read at once then. */
 const PER_TURN = 16;
 
+type Which = { readonly lane?: 'first'; readonly account?: AccountKey; readonly userId?: string };
+
+/** The mails that have been due for longest: all, the urgent ones, or those of an account or a user. */
 const dueBy = declareQuery(
   mailCollection,
-  (to: Timestamp, limit: number): Find<MailRecord> => ({
-    where: { state: 'Pending', due: { to } },
+  (to: Timestamp, limit: number, which: Which = {}): Find<MailRecord> => ({
+    where: { ...which, state: 'Pending', due: { to } },
     sort: [{ field: 'due' }],
     limit,
   }),
   [toTimestamp(1), 10],
-);
-
-const urgentDueBy = declareQuery(
-  mailCollection,
-  (to: Timestamp, limit: number): Find<MailRecord> => ({
-    where: { lane: 'first', state: 'Pending', due: { to } },
-    sort: [{ field: 'due' }],
-    limit,
-  }),
-  [toTimestamp(1), 10],
+  [toTimestamp(1), 10, { lane: 'first' }],
+  [toTimestamp(1), 10, { account: 'Brand:7' }],
+  [toTimestamp(1), 10, { userId: 'usr_1' }],
 );
 
 /** The first pending mails of the first accounts after `account`. */
@@ -65,33 +61,15 @@ const firstPendingAfter = declareQuery(
   ['Brand:7', 1],
 );
 
-const ofAccountDueBy = declareQuery(
+/** All pending mails, or those not due before a moment. */
+const pending = declareQuery(
   mailCollection,
-  (account: AccountKey, to: Timestamp, limit: number): Find<MailRecord> => ({
-    where: { state: 'Pending', account, due: { to } },
-    sort: [{ field: 'due' }],
-    limit,
+  (which: { readonly due?: { readonly from: Timestamp } } = {}): Find<MailRecord> => ({
+    where: { ...which, state: 'Pending' },
   }),
-  ['Brand:7', toTimestamp(1), 10],
+  [],
+  [{ due: { from: toTimestamp(0) } }],
 );
-
-const ofUserDueBy = declareQuery(
-  mailCollection,
-  (userId: string, to: Timestamp): Find<MailRecord> => ({
-    where: { userId, state: 'Pending', due: { to } },
-    sort: [{ field: 'due' }],
-    limit: IN_DIGEST,
-  }),
-  ['usr_1', toTimestamp(1)],
-);
-
-const notDueBefore = declareQuery(
-  mailCollection,
-  (from: Timestamp): Find<MailRecord> => ({ where: { state: 'Pending', due: { from } } }),
-  [toTimestamp(0)],
-);
-
-const pending = declareQuery(mailCollection, (): Find<MailRecord> => ({ where: { state: 'Pending' } }), []);
 
 const oldestPending = declareQuery(
   mailCollection,
@@ -183,7 +161,7 @@ export class MailQueue extends OutboxQueue<MailRecord> {
   async due(limit: number, except: ReadonlySet<string>): Promise<readonly Mail[]> {
     const to = toTimestamp(this.clock());
     const most = limit + except.size;
-    const urgent = await this.#read(urgentDueBy(to, most));
+    const urgent = await this.#read(dueBy(to, most, { lane: 'first' }));
     const longest = await this.#read(dueBy(to, most));
     const ofOthers = longest.length < most ? [] : await this.#ofNextAccounts(to);
     const ordinary = inTurns([...ofOthers, ...longest], turnOf);
@@ -195,7 +173,7 @@ export class MailQueue extends OutboxQueue<MailRecord> {
     const turns = new Map<AccountKey, readonly Mail[]>();
     for await (const account of this.#accountsFrom(this.#lastAccount)) {
       if (turns.has(account)) break;
-      turns.set(account, await this.#read(ofAccountDueBy(account, to, PER_TURN)));
+      turns.set(account, await this.#read(dueBy(to, PER_TURN, { account })));
       this.#lastAccount = account;
       if (turns.size === ACCOUNTS) break;
     }
@@ -216,7 +194,7 @@ export class MailQueue extends OutboxQueue<MailRecord> {
   /** The mails of a user that go out with the digest that is due, with those that are due soon. The one that names it is the last. */
   async inDigest(userId: string): Promise<readonly Mail[]> {
     const now = this.clock();
-    const due = await this.#read(ofUserDueBy(userId, toTimestamp(now + DIGEST_AHEAD_MS)));
+    const due = await this.#read(dueBy(toTimestamp(now + DIGEST_AHEAD_MS), IN_DIGEST, { userId }));
     const age = ({ key, document }: Mail) => `${document.createdAt} ${key}`;
     return due
       .filter(({ document }) => document.inDigest === true && document.notAfter > toTimestamp(now))
@@ -246,7 +224,7 @@ export class MailQueue extends OutboxQueue<MailRecord> {
   /** Makes mails due now that a wrong clock has put off. */
   async correctDue(): Promise<void> {
     const now = this.clock();
-    await this.changeAll(notDueBefore(toTimestamp(now)), (record) => dueCorrected(record, now));
+    await this.changeAll(pending({ due: { from: toTimestamp(now) } }), (record) => dueCorrected(record, now));
   }
 
   /** Makes a mail due now, with a day and a full schedule ahead of it. @returns undefined if there is none that may be resent */

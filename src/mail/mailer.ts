@@ -166,9 +166,9 @@ export function createMailer(deps: MailerDeps) {
     const { document } = mail;
     if (document.notAfter <= toTimestamp(clock())) return giveUp(mail);
     const mails = isInDigest(mail) ? await queue.inDigest(document.userId) : [mail];
-    const named = mails.at(-1)?.document ?? document;
-    const message = await messageOf(mails);
-    if (message === undefined) return undefined;
+    const named = mails.at(-1)?.document;
+    const message = named && (await messageOf(named, mails));
+    if (named === undefined || message === undefined) return undefined;
     if (!('skipped' in message)) return { due, mails, named, message };
     deps.onOutcome('skipped');
     await each(mails, (one) => queue.end(one, { state: 'Skipped', reason: message.skipped }));
@@ -205,15 +205,16 @@ export function createMailer(deps: MailerDeps) {
    * Makes the message of a mail, or of a digest, which is named by its last mail.
    * @returns undefined if the message cannot be made now
    */
-  async function messageOf(mails: readonly Mail[]): Promise<Message | { readonly skipped: string } | undefined> {
-    const documents = mails.map(({ document }) => document);
-    const mail = documents.at(-1);
-    if (mail === undefined) return undefined;
+  async function messageOf(
+    named: MailRecord,
+    mails: readonly Mail[],
+  ): Promise<Awaited<ReturnType<Compose>> | undefined> {
+    const others = mails.slice(0, -1).map(({ document }) => document);
     try {
-      return await compose(mail, documents.slice(0, -1));
+      return await compose(named, others);
     } catch (error) {
       if (!isUnavailable(error)) {
-        const { mailId, kind } = mail;
+        const { mailId, kind } = named;
         logger.error({ err: error, mailId, kind }, 'The text of a mail could not be made; retrying');
         const failed: SendResult = { outcome: 'refused', isFinal: false, response: 'The text could not be made.' };
         await record(mails, { at: toTimestamp(clock()), response: failed.response }, failed);

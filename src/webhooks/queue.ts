@@ -38,26 +38,17 @@ const firstPendingAfter = declareQuery(
   ['', 1],
 );
 
-const notDueBefore = declareQuery(
-  deliveryCollection,
-  (webhookId: string, from: Timestamp): Find<DeliveryDocument> => ({
-    where: { state: 'Pending', webhookId, due: { from } },
-  }),
-  ['wh_1', toTimestamp(0)],
-);
+type Which = { readonly due?: { readonly from: Timestamp }; readonly sequence?: { readonly in: readonly string[] } };
 
-const pendingInSequences = declareQuery(
-  deliveryCollection,
-  (webhookId: string, sequences: readonly string[]): Find<DeliveryDocument> => ({
-    where: { state: 'Pending', webhookId, sequence: { in: sequences } },
-  }),
-  ['wh_1', ['booking-1', 'booking-2']],
-);
-
+/** The pending deliveries of a registration: all, those not due before a moment, or those of some sequences. */
 const pendingOf = declareQuery(
   deliveryCollection,
-  (webhookId: string): Find<DeliveryDocument> => ({ where: { state: 'Pending', webhookId } }),
+  (webhookId: string, which: Which = {}): Find<DeliveryDocument> => ({
+    where: { ...which, state: 'Pending', webhookId },
+  }),
   ['wh_1'],
+  ['wh_1', { due: { from: toTimestamp(0) } }],
+  ['wh_1', { sequence: { in: ['booking-1', 'booking-2'] } }],
 );
 
 const oldestPending = declareQuery(
@@ -99,7 +90,7 @@ export class DeliveryQueue extends OutboxQueue<DeliveryDocument> {
     const due = new Map(page.filter(({ key }) => !inFlight.has(key)).map((stored) => [stored.key, stored]));
     if (page.length < most) return { deliveries: [...due.values()], hasMore: false };
     const sequences = new Set(Array.from(due.values(), ({ document }) => document.sequence));
-    const ofSequences = pendingInSequences(webhookId, [...sequences]);
+    const ofSequences = pendingOf(webhookId, { sequence: { in: [...sequences] } });
     // Usually there are no others; the index answers that without reading a delivery.
     if ((await this.records.count(ofSequences)) > due.size) {
       for await (const stored of this.records.find(ofSequences))
@@ -116,7 +107,8 @@ export class DeliveryQueue extends OutboxQueue<DeliveryDocument> {
   /** Makes deliveries due now that a wrong clock has put off. @returns whether there were any */
   correctDue(webhookId: string): Promise<boolean> {
     const now = this.clock();
-    return this.changeAll(notDueBefore(webhookId, toTimestamp(now)), (delivery) => dueCorrected(delivery, now));
+    const notDue = pendingOf(webhookId, { due: { from: toTimestamp(now) } });
+    return this.changeAll(notDue, (delivery) => dueCorrected(delivery, now));
   }
 
   /** Cancels the pending deliveries of a registration. */
