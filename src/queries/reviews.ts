@@ -147,7 +147,10 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
       return { reviews: await personalData.openReviews(matching.slice(0, limit)), more: matching.length > limit };
     },
 
-    /** A page of the reviews of a community's spaces, or of those a brand wrote, newest first, with the `after` of the page before it and the `before` of the next. */
+    /**
+     * A page of the reviews of a community's spaces, or of those a brand wrote, newest first, with the `after` of the page before it and the
+     * `before` of the next.
+     */
     async pageOf(account: Account, query: ListQuery) {
       const { before, after, limit, ...filter } = query;
       const documents = readModels.collection(reviews);

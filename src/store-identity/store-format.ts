@@ -15,6 +15,7 @@ export function checkFormat(what: string, format: number | undefined): void {
   if (format === STORE_FORMAT) return;
   const has = format === undefined ? 'no store format' : `store format ${format}`;
   throw new UnusableStore(
-    `${what} has ${has}; this release reads only ${STORE_FORMAT}: start the release that wrote it, or name an empty store with DATA_DIR, EVENTSTORE_URL or MONGODB_URL`,
+    `${what} has ${has}; this release reads only ${STORE_FORMAT}: start the release that wrote it, ` +
+      'or name an empty store with DATA_DIR, EVENTSTORE_URL or MONGODB_URL',
   );
 }

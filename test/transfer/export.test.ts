@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { everyDocument } from '../../src/document-store/queries.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
+import { STORE_FORMAT } from '../../src/store-identity/store-format.ts';
 import type { Header } from '../../src/transfer/format.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
 import { asExport, busyStore, emptyStore, exportTo, importFrom, temporaryFolder } from './stores.ts';
@@ -255,6 +256,16 @@ describe('an export with the right counts and digest is refused', () => {
       ...rest,
     ]);
     expect(header).toBe(' is neither an export nor a backup of this service');
+  });
+
+  test('if another release made it, with what to do', async () => {
+    const says = await altered(([header = '', ...rest]) => [
+      header.replace('venue-export-2', 'venue-export-1'),
+      ...rest,
+    ]);
+    expect(says).toBe(
+      ` was made by another release, in another format; this release reads only store format ${STORE_FORMAT}: read it with the release that made it`,
+    );
   });
 
   test('if an event comes after a record', async () => {

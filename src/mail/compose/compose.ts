@@ -1,3 +1,4 @@
+import { roleIn } from '../../auth/memberships.ts';
 import { type Account, accountInWords, accountKey, accountOfKey } from '../../domain/account.ts';
 import { subjectOfUser } from '../../domain/personal-text.ts';
 import { namedText } from '../../html/html.ts';
@@ -10,14 +11,14 @@ import { bookingMail } from './booking-mails.ts';
 import { dayPlan } from './day-plan.ts';
 import { digestOf } from './digest.ts';
 import { type MailText, renderMail } from './layout.ts';
-import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
+import type { ComposeDeps, MailedUser, Reader, Skipped, Written } from './written.ts';
 
 /**
  * Writes mails when they are sent: to whom they go, whether they are still wanted, and what they say. Nothing of it is stored,
  * so texts that were erased meanwhile read "erased".
  */
 export function createCompose(deps: ComposeDeps): Compose {
-  const { user, isForgotten, queries } = deps;
+  const { isForgotten, queries } = deps;
 
   return async (mail, others = []) => {
     const { kind, userId } = mail;
@@ -25,11 +26,11 @@ export function createCompose(deps: ComposeDeps): Compose {
     if (kind !== 'Invitation' && kind !== 'ContactConfirmation' && (await isForgotten(subjectOfUser(userId))))
       return { skipped: 'The user was forgotten.' };
     if (!isChosen(kind) && !isAlways(kind)) return deps.links(mail);
-    const known = await user(userId);
+    const known = await deps.user(userId);
     if (known === undefined) return { skipped: 'The user was removed.' };
-    if (others.length > 0) return digest(known.email, [...others, mail]);
+    if (others.length > 0) return digest(known, [...others, mail]);
     const account = mail.account === undefined ? undefined : accountOfKey(mail.account);
-    const reader = account && (await readerOf(mail, account));
+    const reader = account && (await readerOf(mail, account, known));
     if (reader !== undefined && 'skipped' in reader) return reader;
     const written = await write(mail, reader);
     if ('skipped' in written) return written;
@@ -60,14 +61,14 @@ export function createCompose(deps: ComposeDeps): Compose {
   }
 
   /** The footer is that of the latest news. */
-  async function digest(to: string, mails: readonly NewMail[]): Promise<Message | Skipped> {
+  async function digest(user: MailedUser, mails: readonly NewMail[]): Promise<Message | Skipped> {
     let last: { readonly mail: NewMail; readonly reader: Reader } | undefined;
     const ended = await digestOf(
       mails,
       async (mail) => {
         const account = mail.account === undefined ? undefined : accountOfKey(mail.account);
         if (account === undefined) return { skipped: 'It names no account.' };
-        const reader = await readerOf(mail, account);
+        const reader = await readerOf(mail, account, user);
         if ('skipped' in reader) return reader;
         last ??= { mail, reader };
         return bookingMail(deps, { kind: mail.kind, about: mail.about, reader });
@@ -76,13 +77,17 @@ export function createCompose(deps: ComposeDeps): Compose {
     );
     if ('skipped' in ended || last === undefined) return { skipped: 'What it was about is no longer news.' };
     return 'only' in ended
-      ? messageTo(to, last.mail, ended.only, last.reader)
-      : messageTo(to, last.mail, ended.digest, last.reader, 'all');
+      ? messageTo(user.email, last.mail, ended.only, last.reader)
+      : messageTo(user.email, last.mail, ended.digest, last.reader, 'all');
   }
 
   /** The reader, if the user still wants the mail and may get it. */
-  async function readerOf({ kind, userId, about }: NewMail, account: Account): Promise<Reader | Skipped> {
-    const role = (await deps.membersOf(account)).find((member) => member.userId === userId)?.role;
+  async function readerOf(
+    { kind, userId, about }: NewMail,
+    account: Account,
+    user: MailedUser,
+  ): Promise<Reader | Skipped> {
+    const role = roleIn(user, account);
     if (role === undefined) return { skipped: 'The user left the account.' };
     if ((isChosen(kind) || isAlways(kind)) && !mayGet(kind, account.kind, role))
       return { skipped: 'The role of the user no longer allows it.' };

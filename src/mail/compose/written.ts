@@ -1,3 +1,4 @@
+import type { User } from '../../auth/users.ts';
 import type { Account } from '../../domain/account.ts';
 import type { NamedAddress } from '../../domain/email-address.ts';
 import type { Subject } from '../../domain/personal-text.ts';
@@ -7,7 +8,6 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { AccountContacts } from '../contacts.ts';
 import type { Compose, Message } from '../new-mail.ts';
 import type { MailPreferences } from '../preferences.ts';
-import type { MembersOf } from '../recipients.ts';
 import type { Unsubscribing } from '../unsubscribing.ts';
 import type { MailText } from './layout.ts';
 
@@ -17,15 +17,17 @@ export type Skipped = { readonly skipped: string };
 /** What one kind of mail says, without its frame. */
 export type Written = Omit<MailText, 'footer' | 'footerLink'> & Partial<Pick<Message, 'replyTo' | 'calendar'>>;
 
+/** A user who gets a mail. */
+export type MailedUser = Pick<User, 'email' | 'memberships'>;
+
 /** The reader of a mail: a member of an account. */
 export type Reader = { readonly account: Account; readonly accountName: string; readonly role: Role };
 
 export type ComposeDeps = {
   readonly queries: Pick<Queries, 'accounts' | 'apiKeys' | 'bookings' | 'reviews' | 'spaces' | 'webhooks'>;
-  /** The address of a user; undefined if the user was removed. */
-  readonly user: (userId: string) => Promise<{ readonly email: string } | undefined>;
+  /** Undefined if the user was removed. */
+  readonly user: (userId: string) => Promise<MailedUser | undefined>;
   readonly isForgotten: (subject: Subject) => Promise<boolean>;
-  readonly membersOf: MembersOf;
   readonly preferences: Pick<MailPreferences, 'get'>;
   readonly contacts: Pick<AccountContacts, 'of'>;
   /** How the last attempt to reach the endpoint of a webhook failed: with a delivery of this event, or with any. */
