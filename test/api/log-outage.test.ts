@@ -69,7 +69,9 @@ test('while the log is unavailable, reads continue without querying it, even wit
   venue.comeBack();
   expect((await waiting).statusCode).toBe(201);
   await eventually(() => expect(service.core.events.outage.since()).toBeUndefined());
-  expect(lines).toMatchObject([
+  // On a busy machine, the process may miss the time to renew a lease as well.
+  const ofLog = lines.filter(({ msg }) => String(msg).startsWith('The event log'));
+  expect(ofLog).toMatchObject([
     { msg: expect.stringContaining('does not answer'), reason: expect.any(String) },
     { msg: 'The event log answers again', milliseconds: expect.any(Number) },
   ]);

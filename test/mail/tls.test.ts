@@ -49,7 +49,7 @@ async function server(options: SMTPServerOptions = {}) {
 }
 
 async function sendTo(url: string): Promise<SendResult> {
-  const sender = createSmtpSender({ url, from: FROM, connections: 1, timeouts: { greeting: 300 } });
+  const sender = createSmtpSender({ url, from: FROM, connections: 1, timeouts: { greeting: 2_000 } });
   const text = 'A secret link';
   const mail = {
     to: 'ada@example.com',

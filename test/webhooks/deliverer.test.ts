@@ -135,7 +135,7 @@ test('attempts distinguish receivers that hang, refuse and redirect', async () =
   const redirecting = await receive(answering(302, { location: 'http://127.0.0.1:1/' }));
   const gone = await startReceiver();
   await gone.close();
-  const webhooks = await venue.deliver({ sending: { deadlineMs: 100 } });
+  const webhooks = await venue.deliver({ sending: { deadlineMs: 1_000 } });
   const outcomes: unknown[] = [];
   for (const { url } of [hanging, redirecting, gone]) {
     const { webhookId } = await venue.register(COMMUNITY, url);
