@@ -114,7 +114,6 @@ export const MAY_IMPORT = {
       'domain',
       'event-store',
       'document-store',
-      'leases',
       'http',
       'event-loop',
       'runtime',
@@ -134,7 +133,7 @@ export const MAY_IMPORT = {
       'read-models',
       'projections',
     ],
-    ...['domain', 'event-store', 'document-store', 'leases', 'http', 'event-loop', 'runtime'],
+    ...['domain', 'document-store', 'http', 'event-loop', 'runtime'],
   ],
   // Exports a store in a form that is the same on every engine, and fills another one from it.
   transfer: [

@@ -35,12 +35,13 @@ export function planMails(
   count: number,
   now: number,
 ): { readonly recent: RecentMails | undefined; readonly digestAts: readonly (Timestamp | undefined)[] } {
-  const [from, to] = [toTimestamp(now - HOUR_MS), toTimestamp(now)];
+  const [from, to, latest] = [toTimestamp(now - HOUR_MS), toTimestamp(now), toTimestamp(now + HOUR_MS)];
   const lately = (before?.at ?? []).filter((each) => from < each && each <= to);
   const alone = Math.min(count, PER_HOUR - lately.length);
+  const planned = before?.digestAt ?? '';
   // A digest that is further ahead was planned by a clock that was wrong.
-  const open = before?.digestAt !== undefined && isWithinAnHour(before.digestAt, now) ? before.digestAt : undefined;
-  const digestAt = open ?? (alone < count ? toTimestamp(now + HOUR_MS) : undefined);
+  const open = to < planned && planned <= latest ? before?.digestAt : undefined;
+  const digestAt = open ?? (alone < count ? latest : undefined);
   const at = [...lately, ...Array.from({ length: alone }, () => to)];
   const isSame = digestAt === before?.digestAt && at.join() === before?.at.join();
   return {
@@ -60,6 +61,3 @@ export function dueInDigest(digestAt: Timestamp, now: number): Timestamp {
   const waited = Math.max(0, HOUR_MS - (Date.parse(digestAt) - now));
   return toTimestamp(Date.parse(digestAt) + (waited / HOUR_MS) * DIGEST_SPREAD_MS);
 }
-
-const isWithinAnHour = (moment: Timestamp, now: number): boolean =>
-  now < Date.parse(moment) && Date.parse(moment) <= now + HOUR_MS;

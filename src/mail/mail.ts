@@ -1,5 +1,4 @@
 import { domainToASCII } from 'node:url';
-import type { BaseLogger } from 'pino';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import type { AccountKey } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
@@ -7,13 +6,9 @@ import type { NamedAddress } from '../domain/email-address.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { loadOnce } from '../event-loop/load-once.ts';
 import { inRounds } from '../event-loop/rounds.ts';
-import type { OperatedEventStore } from '../event-store/event-store.ts';
-import type { Heartbeats } from '../leases/heartbeats.ts';
 import type { OutboxTuning } from '../outbox/follow-kinds.ts';
 import { prepareMarks } from '../outbox/marks.ts';
-import { openOutbox, type Sending } from '../outbox/outbox.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { type OutboxDeps, openOutbox, type Sending } from '../outbox/outbox.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { createMailFanOut, type Recipients } from './fan-out.ts';
 import { type KeptMail, openInbox } from './inbox.ts';
@@ -32,11 +27,8 @@ export type { MailRecord, MailState } from './mail-record.ts';
 export type { Compose, Message, NewMail } from './new-mail.ts';
 export { MAIL_CAUSES } from './smtp-cause.ts';
 
-export type MailDeps = {
-  readonly events: OperatedEventStore;
+export type MailDeps = OutboxDeps<{ readonly roles?: readonly string[] }> & {
   readonly documents: OperatedDocumentStore;
-  readonly heartbeats: Heartbeats<{ readonly roles?: readonly string[] }>;
-  readonly readModels: Pick<ReadModels, 'waitFor'>;
   readonly config: {
     /** Where mails are sent. Undefined: they are kept in the inbox, or there are none. */
     readonly smtp: { readonly url: string; readonly from: NamedAddress } | undefined;
@@ -44,10 +36,8 @@ export type MailDeps = {
     /** Seals what the inbox keeps. */
     readonly secretKey: SecretKey;
   };
-  readonly clock: Clock;
   /** Checks whether the clock of this machine is wrong. While it is, nothing is given up as too old, and nothing reminded. */
   readonly clockProblem?: () => Promise<string | undefined>;
-  readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
   /** Called with what came of each attempt. */
   readonly onOutcome?: ((outcome: string) => void) | undefined;
   readonly tuning?: Tuning;
@@ -93,16 +83,7 @@ export async function createMail(deps: MailDeps) {
   // A name with other letters than ASCII would need a server that takes them in headers.
   const host = domainToASCII(smtp?.from.address.split('@').at(-1) ?? '') || INBOX_HOST;
   let mailer: Mailer | undefined;
-  const outbox = await openOutbox({
-    role: 'mail',
-    events,
-    documents,
-    heartbeats,
-    readModels: deps.readModels,
-    clock,
-    logger,
-    tuning,
-  });
+  const outbox = await openOutbox(deps, 'mail');
   const { failedEvents } = outbox;
 
   async function sendMails(source: MailSource, isActive: () => boolean): Promise<Sending> {
@@ -182,7 +163,7 @@ export async function createMail(deps: MailDeps) {
     start(source: MailSource): void {
       const { kinds, reads } = source.recipients;
       const send = (isActive: () => boolean) => sendMails(source, isActive);
-      if (isConfigured) outbox.start({ kinds, groups: [], reads, ping: async () => {}, send });
+      if (isConfigured) outbox.start({ kinds, groups: [], reads, ping: async () => {} }, send);
     },
 
     /** Starts nothing new, waits for the attempts in flight, within seconds, and gives up the role. */

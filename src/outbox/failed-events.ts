@@ -87,13 +87,6 @@ export async function openFailedEvents(deps: {
     return { reason, failures: failuresBefore + 1, state, ...dueIn(delayMs ?? 0, clock()) };
   }
 
-  /** The due events, longest due first. */
-  async function due(limit: number): Promise<Stored<FailedEvent>[]> {
-    const now = clock();
-    const retrying = await Array.fromAsync(collection.find(inState('Retrying', limit)));
-    return retrying.filter(({ document }) => Date.parse(document.due) <= now || !isDueTrusted(document, now));
-  }
-
   /** @returns the stored state, or undefined if it has changed meanwhile */
   async function change(last: Stored<FailedEvent>, to: Partial<FailedEvent>): Promise<FailedEvent | undefined> {
     const { isChanged, stored } = await collection.update(
@@ -114,7 +107,12 @@ export async function openFailedEvents(deps: {
       await collection.insert(id, { eventId: id, type, stream, revision, position, failingSince, ...after(error, 0) });
     },
 
-    due,
+    /** The due events, longest due first. */
+    async due(limit: number): Promise<Stored<FailedEvent>[]> {
+      const now = clock();
+      const retrying = await Array.fromAsync(collection.find(inState('Retrying', limit)));
+      return retrying.filter(({ document }) => Date.parse(document.due) <= now || !isDueTrusted(document, now));
+    },
 
     /** @returns undefined if it was changed meanwhile */
     failedAgain: (event: Stored<FailedEvent>, error: unknown) => change(event, after(error, event.document.failures)),

@@ -34,6 +34,8 @@ export type OutboxTuning = {
   readonly readModelWaitMs?: number;
   /** How often the marks are stored. */
   readonly markEveryMs?: number;
+  /** The pauses between tries of an event that fails. */
+  readonly failureDelaysMs?: readonly number[];
 };
 
 export type FollowKindsDeps = {
@@ -56,7 +58,7 @@ export type FollowKindsDeps = {
   readonly handle: (event: Recorded) => Promise<void>;
   /** Resolves if everything that `handle` needs besides the stores is available. */
   readonly ping: () => Promise<void>;
-  readonly tuning: OutboxTuning;
+  readonly tuning?: OutboxTuning;
 };
 
 export type FanOut = Consumer & {
@@ -72,7 +74,7 @@ export type FanOut = Consumer & {
  */
 export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
   const { events, documents, readModels, reads, failedEvents, role, kinds, groups, handle: store, ping, logger } = deps;
-  const { readModelWaitMs = READ_MODEL_WAIT_MS, markEveryMs = MARK_EVERY_MS, pollIntervalMs } = deps.tuning;
+  const { readModelWaitMs = READ_MODEL_WAIT_MS, markEveryMs = MARK_EVERY_MS, pollIntervalMs } = deps.tuning ?? {};
   let marks = await readMarks(documents, role);
   /** Since when they have not reached it (monotonic, ms). */
   let behindSince: number | undefined;

@@ -1,9 +1,21 @@
+import type { BaseLogger } from 'pino';
 import type { DocumentStore } from '../document-store/document-store.ts';
+import type { OperatedEventStore } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import { createRole, type Role, type RunningRole } from '../leases/role.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { openFailedEvents } from './failed-events.ts';
 import { type FanOut, type FollowKindsDeps, followKinds } from './follow-kinds.ts';
+import type { OutboxRole } from './marks.ts';
+
+/** What webhooks and mail need alike. */
+export type OutboxDeps<Status extends object = object> = Pick<FollowKindsDeps, 'readModels' | 'tuning'> & {
+  readonly events: OperatedEventStore;
+  readonly documents: DocumentStore;
+  readonly heartbeats: Heartbeats<Status>;
+  readonly clock: Clock;
+  readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
+};
 
 /** What stores the records of events, and sends them, while this process has the role. */
 export type Sending = Pick<FollowKindsDeps, 'handle'> & {
@@ -12,29 +24,20 @@ export type Sending = Pick<FollowKindsDeps, 'handle'> & {
   stop(): Promise<void>;
 };
 
-/** What is sent: which events it is about, and how. */
-type Sent = Pick<FollowKindsDeps, 'kinds' | 'groups' | 'reads' | 'ping'> & {
-  readonly send: (isActive: () => boolean) => Promise<Sending>;
-};
-
 /** From the log to something sent: failed events, and the role that makes records of events and sends them (docs/decisions/outbox.md). */
-export async function openOutbox(
-  deps: Omit<FollowKindsDeps, 'failedEvents' | 'handle' | keyof Sent> & {
-    readonly documents: DocumentStore;
-    readonly heartbeats: Heartbeats<object>;
-    readonly clock: Clock;
-    readonly failureDelaysMs?: readonly number[] | undefined;
-  },
-) {
-  const { role: name, documents, heartbeats, clock, logger, failureDelaysMs: delaysMs } = deps;
-  const failedEvents = await openFailedEvents({ documents, clock, role: name, delaysMs });
+export async function openOutbox(deps: OutboxDeps, name: OutboxRole) {
+  const { documents, heartbeats, clock, logger, tuning } = deps;
+  const failedEvents = await openFailedEvents({ documents, clock, role: name, delaysMs: tuning?.failureDelaysMs });
   let role: Role | undefined;
 
   return {
     /** Takes the role once no other process has it, then fans out and sends. */
-    start({ send, ...what }: Sent): void {
+    start(
+      what: Pick<FollowKindsDeps, 'kinds' | 'groups' | 'reads' | 'ping'>,
+      send: (isActive: () => boolean) => Promise<Sending>,
+    ): void {
       const run = async (isActive: () => boolean) =>
-        runOutbox({ ...deps, ...what, failedEvents }, await send(isActive));
+        runOutbox({ ...deps, ...what, role: name, failedEvents }, await send(isActive));
       role = createRole({ name, documents, heartbeats, clock, logger, run });
       role.start();
     },

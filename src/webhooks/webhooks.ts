@@ -1,24 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BaseLogger } from 'pino';
 import { webhooks as registered } from '../../projections/webhooks.ts';
 import type { WebhookCommands } from '../commands/webhooks.ts';
 import { isDeliverable } from '../contract/webhook-payload.ts';
 import type { Credentials } from '../credentials/credentials.ts';
-import type { DocumentStore } from '../document-store/document-store.ts';
 import { DELIVERER } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import { loadOnce } from '../event-loop/load-once.ts';
-import { logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
-import type { Heartbeats } from '../leases/heartbeats.ts';
+import { logEnd, type Position } from '../event-store/event-store.ts';
 import type { OutboxTuning } from '../outbox/follow-kinds.ts';
 import { prepareMarks, readMarks } from '../outbox/marks.ts';
-import { openOutbox, type Sending } from '../outbox/outbox.ts';
+import { type OutboxDeps, openOutbox, type Sending } from '../outbox/outbox.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { openBreakers } from './breakers.ts';
 import { createDeliverer, type Deliverer, type DelivererDeps, type InFlightLimits } from './deliverer.ts';
@@ -41,15 +37,10 @@ export { DUE_NOW } from './delivery.ts';
 export type { RequestHeaders } from './inspect/request-headers.ts';
 export type { BookingReference, DeliveryCursor } from './inspect/search.ts';
 
-export type WebhooksDeps = {
-  readonly events: OperatedEventStore;
-  readonly documents: DocumentStore;
-  readonly heartbeats: Heartbeats<object>;
+export type WebhooksDeps = OutboxDeps & {
   readonly readModels: ReadModels;
   readonly personalData: Pick<PersonalData, 'openTexts' | 'sealText'>;
   readonly config: { readonly secretKey: SecretKey; readonly webhooksAllowPrivate: boolean };
-  readonly clock: Clock;
-  readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
   readonly commands: Pick<WebhookCommands, 'disable' | 'load'>;
   readonly credentials: Pick<Credentials, 'isEnded'>;
   readonly isConnected: IsConnected;
@@ -60,10 +51,7 @@ export type WebhooksDeps = {
 };
 
 /** Timing of deliveries; the defaults suit production. */
-type Tuning = OutboxTuning & {
-  readonly inFlight?: InFlightLimits;
-  readonly failureDelaysMs?: readonly number[];
-};
+type Tuning = OutboxTuning & { readonly inFlight?: InFlightLimits };
 
 /** Deliveries of a webhook that are searched for its last error, newest first, if no delivery of an event led to its end. */
 const SEARCHED = 20;
@@ -75,23 +63,12 @@ export type Webhooks = Awaited<ReturnType<typeof createWebhooks>>;
  * endpoint.
  */
 export async function createWebhooks(deps: WebhooksDeps) {
-  const { events, documents, heartbeats, readModels, clock, logger, tuning = {} } = deps;
-  const parts = await openParts(deps);
-  const { queue, search, bodies, breakers, registrations, sender, disable } = parts;
+  const { events, documents, readModels, clock, logger, tuning = {} } = deps;
+  const { queue, search, bodies, breakers, registrations, sender, disable } = await openParts(deps);
   const stopping = new AbortController();
   let deliverer: Deliverer | undefined;
   let starting: Promise<void> | undefined;
-  const { failedEvents, ...outbox } = await openOutbox({
-    role: 'webhooks',
-    events,
-    documents,
-    heartbeats,
-    readModels,
-    clock,
-    logger,
-    tuning,
-    failureDelaysMs: tuning.failureDelaysMs,
-  });
+  const { failedEvents, ...outbox } = await openOutbox(deps, 'webhooks');
 
   async function deliver(isActive: () => boolean): Promise<Sending> {
     const { inFlight, pollIntervalMs } = tuning;
@@ -150,15 +127,15 @@ export async function createWebhooks(deps: WebhooksDeps) {
      */
     async start(): Promise<void> {
       await prepare();
+      const what = {
+        kinds: FAN_OUT_GROUPS.map(({ kind }) => kind),
+        groups: FAN_OUT_GROUPS,
+        // Once past an event, it has every registration made before the event; one made after the event has a later position.
+        reads: [registered],
+        ping: registrations.ping,
+      };
       starting = waitForReadModels({ events, readModels, logger, signal: stopping.signal }).then(() =>
-        outbox.start({
-          kinds: FAN_OUT_GROUPS.map(({ kind }) => kind),
-          groups: FAN_OUT_GROUPS,
-          // Once past an event, it has every registration made before the event; one made after the event has a later position.
-          reads: [registered],
-          ping: registrations.ping,
-          send: deliver,
-        }),
+        outbox.start(what, deliver),
       );
       const { parked } = await failedEvents.count();
       if (parked > 0)

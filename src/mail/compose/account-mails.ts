@@ -7,28 +7,22 @@ import type { NewMail } from '../new-mail.ts';
 import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
 
 type Deps = Pick<ComposeDeps, 'queries' | 'user' | 'lastErrorOf' | 'publicUrl'>;
-type About = NewMail & { readonly kind: AlwaysKind; readonly reader: Reader | undefined };
+type About = NewMail & { readonly reader: Reader };
 
 /** A mail about the connections of an account or the security of its members. */
-export async function accountMail(deps: Deps, mail: About): Promise<Written | Skipped> {
-  switch (mail.kind) {
-    case 'WebhookDisabled':
-      return webhookDisabled(deps, mail);
-    case 'ApiKeyIssued':
-      return apiKeyIssued(deps, mail);
-    case 'RoleChanged':
-      return roleChanged(deps, mail);
-    case 'PasswordChanged':
-      return passwordChanged(deps, mail);
-    default:
-      return mail.kind satisfies never;
-  }
+export async function accountMail(
+  deps: Deps,
+  kind: AlwaysKind,
+  mail: NewMail,
+  reader: Reader | undefined,
+): Promise<Written | Skipped> {
+  if (kind === 'PasswordChanged') return passwordChanged(deps, mail);
+  if (reader === undefined) return { skipped: 'It names no account.' };
+  const write = { WebhookDisabled: webhookDisabled, ApiKeyIssued: apiKeyIssued, RoleChanged: roleChanged }[kind];
+  return write(deps, { ...mail, reader });
 }
 
-const NO_ACCOUNT: Skipped = { skipped: 'It names no account.' };
-
 async function webhookDisabled(deps: Deps, { about, reader }: About): Promise<Written | Skipped> {
-  if (reader === undefined) return NO_ACCOUNT;
   const webhookId = String(about.webhookId);
   const webhook = await deps.queries.webhooks.get(reader.account, webhookId);
   if (webhook === undefined) return { skipped: 'The webhook was removed meanwhile.' };
@@ -49,7 +43,6 @@ async function webhookDisabled(deps: Deps, { about, reader }: About): Promise<Wr
 }
 
 async function apiKeyIssued(deps: Deps, { about, reader, at }: About): Promise<Written | Skipped> {
-  if (reader === undefined) return NO_ACCOUNT;
   const keys = await deps.queries.apiKeys.listOfAccount(reader.account);
   const key = keys.find(({ apiKeyId }) => apiKeyId === about.apiKeyId);
   if (key === undefined) throw new Unavailable(`The read models do not show API key ${about.apiKeyId} yet`);
@@ -77,7 +70,6 @@ async function actorName({ user }: Deps, by: string): Promise<string> {
 }
 
 async function roleChanged(deps: Deps, { about, reader }: About): Promise<Written | Skipped> {
-  if (reader === undefined) return NO_ACCOUNT;
   if (reader.role !== about.role) return { skipped: 'The role changed again meanwhile.' };
   return {
     subject: `Your role in ${namedText(shortened(reader.accountName))}: ${reader.role}`,
@@ -94,7 +86,7 @@ async function roleChanged(deps: Deps, { about, reader }: About): Promise<Writte
   };
 }
 
-async function passwordChanged({ publicUrl }: Deps, { at }: About): Promise<Written> {
+async function passwordChanged({ publicUrl }: Deps, { at }: NewMail): Promise<Written> {
   return {
     subject: 'Your password was changed',
     intro: [

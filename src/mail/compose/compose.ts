@@ -104,7 +104,7 @@ export function createCompose(deps: ComposeDeps): Compose {
     const { kind } = mail;
     if (kind === 'EventTomorrow' && reader !== undefined) return dayPlan(deps, { mail, reader });
     if (isChosen(kind) && reader !== undefined) return bookingMail(deps, { kind, about: mail.about, reader });
-    if (isAlways(kind)) return accountMail(deps, { ...mail, kind, reader });
+    if (isAlways(kind)) return accountMail(deps, kind, mail, reader);
     return { skipped: 'It names no account.' };
   }
 
