@@ -27,7 +27,7 @@ import { GroupConsumer } from './group-consumer.ts';
 import { openLogFile } from './log-file.ts';
 import { LogTail, TAIL_PAGE } from './log-tail.ts';
 import { type AppendToLog, committedRows, LogWriter, rowsOf } from './log-writer.ts';
-import { EVENT_COLUMNS, eventsOf, numberOf, positionOf } from './stored-event.ts';
+import { EVENT_COLUMNS, eventsOf, numberOf, positionOf, prepareRange, prepareRevision } from './stored-event.ts';
 
 /** Events of the log per query. In between, other work of the process gets a turn. */
 const PAGE = 512;
@@ -78,11 +78,10 @@ class SqliteEventStore implements OperatedEventStore {
     this.#appendToLog = options.elsewhere?.append ?? this.#writer.append;
     this.#logger = options.logger;
     this.#statements = {
-      revision: database.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?'),
+      revision: prepareRevision(database),
       load: database.prepare(
         'INSERT INTO events (position, stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING position',
       ),
-      end: database.prepare('SELECT max(position) AS position FROM events'),
       last: database.prepare(`SELECT ${EVENT_COLUMNS} FROM events ORDER BY position DESC LIMIT 1`),
       stream: database.prepare(
         `SELECT ${EVENT_COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
@@ -113,8 +112,7 @@ class SqliteEventStore implements OperatedEventStore {
     this.#checkOpen();
     const positions = await transaction(this.#database, 'durable', () =>
       events.map(({ position, stream, revision, id, type, data, metadata }): Position => {
-        const last = this.#statements.revision.get(stream)?.revision ?? null;
-        const actual = last === null ? 'none' : Number(last);
+        const actual = this.#statements.revision(stream);
         const expected = revision === 0 ? 'none' : revision - 1;
         if (actual !== expected) throw new WrongExpectedRevision(stream, expected, actual);
         // For null, SQLite chooses the next position.
@@ -145,15 +143,16 @@ class SqliteEventStore implements OperatedEventStore {
 
   async *readAll(options: ReadAll = {}): AsyncGenerator<StoredEvent> {
     this.#checkOpen();
-    const end = this.#end();
-    const read = allReader(this.#database, options.types);
+    const { types = [] } = options;
+    const end = this.#tail.end();
+    const read = prepareRange(this.#database, types.length);
     let reached = numberOf(options.after ?? LOG_START);
     let remaining = options.limit ?? Number.POSITIVE_INFINITY;
     while (remaining > 0 && reached < end) {
       this.#checkOpen();
       const size = Math.min(remaining, PAGE);
       const top = Math.min(end, reached + WINDOW);
-      const events = read(reached, top, size);
+      const events = read(reached, top, types, size);
       for (const event of events) yield event;
       remaining -= events.length;
       reached = lastOf(events, size) ?? top;
@@ -204,10 +203,6 @@ class SqliteEventStore implements OperatedEventStore {
     }
   }
 
-  #end(): number {
-    return Number(this.#statements.end.get()?.position ?? 0);
-  }
-
   /** Groups need no rights. */
   async checkGroupRights(): Promise<void> {}
 
@@ -232,7 +227,7 @@ class SqliteEventStore implements OperatedEventStore {
 
   async ping(): Promise<void> {
     this.#checkOpen();
-    this.#end();
+    this.#tail.end();
   }
 
   async close(): Promise<void> {
@@ -245,18 +240,6 @@ class SqliteEventStore implements OperatedEventStore {
   #checkOpen(): void {
     if (this.#closing.signal.aborted) throw new Error('The event store is closed');
   }
-}
-
-/** Events with low < position ≤ high, at most `limit`. */
-type AllReader = (low: number, high: number, limit: number) => StoredEvent[];
-
-function allReader(database: DatabaseSync, types: readonly string[] | undefined): AllReader {
-  const filter = types === undefined ? '' : `AND type IN (${types.map(() => '?').join(', ')})`;
-  const statement = database.prepare(
-    `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
-  );
-  statement.setReturnArrays(true);
-  return (low, high, limit) => eventsOf(statement.all(low, high, ...(types ?? []), limit));
 }
 
 /** The position of the last event of a full page. */

@@ -3,7 +3,7 @@ import { Wakeup } from '../../event-loop/wakeup.ts';
 import { watchCommits } from '../../sqlite/watch-commits.ts';
 import type { StoredEvent } from '../event-store.ts';
 import type { CommittedRow } from './log-writer.ts';
-import { EVENT_COLUMNS, eventsOf, numberOf } from './stored-event.ts';
+import { EVENT_COLUMNS, eventsOf, numberOf, prepareRange } from './stored-event.ts';
 
 /** Log positions scanned at once for a reader that is behind the tail. */
 const WINDOW = 8_192;
@@ -27,7 +27,7 @@ export class LogTail {
   readonly #next: StatementSync;
   readonly #last: StatementSync;
   /** The statements that read events before the tail, by the number of types. */
-  readonly #before = new Map<number, StatementSync>();
+  readonly #before = new Map<number, ReturnType<typeof prepareRange>>();
   readonly #subscribers = new Set<Wakeup>();
   #cached: CachedTail | undefined;
   /** Whether the file may have events that the tail has not read. */
@@ -95,16 +95,8 @@ export class LogTail {
   }
 
   #readBefore(after: number, top: number, types: readonly string[] = [], limit: number): ReadEvent[] {
-    let statement = this.#before.get(types.length);
-    if (statement === undefined) {
-      const filter = types.length === 0 ? '' : `AND type IN (${types.map(() => '?').join(', ')})`;
-      statement = this.#database.prepare(
-        `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
-      );
-      statement.setReturnArrays(true);
-      this.#before.set(types.length, statement);
-    }
-    return readEvents(statement.all(after, top, ...types, limit));
+    const read = this.#before.getOrInsertComputed(types.length, (count) => prepareRange(this.#database, count));
+    return read(after, top, types, limit).map(withPosition);
   }
 
   #refresh(): CachedTail {
@@ -158,8 +150,8 @@ export class LogTail {
   }
 }
 
-const readEvents = (rows: readonly unknown[]): ReadEvent[] =>
-  eventsOf(rows).map((event) => ({ position: numberOf(event.position), event }));
+const withPosition = (event: StoredEvent): ReadEvent => ({ position: numberOf(event.position), event });
+const readEvents = (rows: readonly unknown[]): ReadEvent[] => eventsOf(rows).map(withPosition);
 
 function ofTypes(
   cached: readonly ReadEvent[],

@@ -4,7 +4,7 @@ import { GroupCommit } from '../../sqlite/group-commit.ts';
 import { checkEvents } from '../check-event.ts';
 import type { Appended, ExpectedRevision, NewEvent } from '../event-store.ts';
 import { openLogFile } from './log-file.ts';
-import { positionOf } from './stored-event.ts';
+import { positionOf, prepareRevision } from './stored-event.ts';
 
 /** An event as its row in the log holds it. */
 export type EventRow = { readonly id: string; readonly type: string; readonly data: string; readonly metadata: string };
@@ -74,7 +74,7 @@ export class LogWriter {
     });
     this.#statements = {
       end: database.prepare('SELECT max(position) AS position FROM events'),
-      revision: database.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?'),
+      revision: prepareRevision(database),
       insert: database.prepare(
         'INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?) RETURNING position',
       ),
@@ -92,8 +92,7 @@ export class LogWriter {
   }
 
   #insert({ stream, rows, expectedRevision }: Append): AppendOutcome {
-    const last = this.#statements.revision.get(stream)?.revision ?? null;
-    const actual = last === null ? 'none' : Number(last);
+    const actual = this.#statements.revision(stream);
     if (expectedRevision !== actual) return this.#findAppended(stream, rows, expectedRevision) ?? { actual };
     let revision = actual === 'none' ? -1 : actual;
     const before = this.#end;

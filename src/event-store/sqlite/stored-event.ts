@@ -1,5 +1,5 @@
-import type { SQLOutputValue } from 'node:sqlite';
-import { LOG_START, type Position, type StoredEvent } from '../event-store.ts';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import { type ExpectedRevision, LOG_START, type Position, type StoredEvent } from '../event-store.ts';
 
 /** The columns that {@link eventsOf} expects, in order. */
 export const EVENT_COLUMNS = 'position, stream, revision, id, type, data, metadata';
@@ -19,6 +19,26 @@ function eventOf(
     position: positionOf(Number(position)),
     data: JSON.parse(String(data)),
     metadata: JSON.parse(String(metadata)),
+  };
+}
+
+/** Prepares the statement for the events with low < position ≤ high of so many types, or of all; at most `limit`. */
+export function prepareRange(database: DatabaseSync, types: number) {
+  const filter = types === 0 ? '' : `AND type IN (${Array(types).fill('?').join(', ')})`;
+  const statement = database.prepare(
+    `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
+  );
+  statement.setReturnArrays(true);
+  return (low: number, high: number, wanted: readonly string[], limit: number): StoredEvent[] =>
+    eventsOf(statement.all(low, high, ...wanted, limit));
+}
+
+/** Prepares the statement for the revision of a stream. */
+export function prepareRevision(database: DatabaseSync): (stream: string) => ExpectedRevision {
+  const statement = database.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?');
+  return (stream) => {
+    const last = statement.get(stream)?.revision ?? null;
+    return last === null ? 'none' : Number(last);
   };
 }
 
