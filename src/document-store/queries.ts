@@ -35,6 +35,10 @@ export function declareQuery(
 /** Samples of every form of every query that the modules loaded so far have declared. */
 export const declaredQueries = (): readonly QuerySample[] => declaredSamples;
 
+/** The same for equal queries. */
+export const queryText = <D extends object>({ where, sort, after, limit }: Find<D>): string =>
+  JSON.stringify([where, sort, after, limit]);
+
 /** All documents of any collection, by key. */
 export function everyDocument<D extends object>(): Query<D>;
 export function everyDocument(): object {

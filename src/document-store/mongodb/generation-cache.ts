@@ -1,5 +1,6 @@
 import { createLruCache } from '../../event-loop/lru-cache.ts';
 import type { Find, Stored } from '../document-store.ts';
+import { queryText } from '../queries.ts';
 
 /** What the cached documents and results of a generation may take together, in characters of JSON. Parsed, they take about a fifth more. */
 const MAX_SIZE = 16 * 1024 * 1024;
@@ -95,7 +96,7 @@ function createCollectionCache<D extends object>(name: string, memory: Memory, i
       query: Find<D>,
       fromServer: () => AsyncIterable<readonly Stored<D>[]>,
     ): AsyncGenerator<readonly Stored<D>[]> {
-      const text = textOf(query);
+      const text = queryText(query);
       const cached = isOnlyWriter() ? memory.get(resultId(text)) : undefined;
       if (cached !== undefined && 'result' in cached && cached.readAt === changes) {
         yield cached.result as readonly Stored<D>[];
@@ -128,9 +129,6 @@ function createCollectionCache<D extends object>(name: string, memory: Memory, i
     },
   };
 }
-
-const textOf = <D extends object>({ where, sort, after, limit }: Find<D>): string =>
-  JSON.stringify([where, sort, after, limit]);
 
 const sizeOf = (stored: Stored<object> | undefined): number =>
   OVERHEAD + (stored === undefined ? 0 : JSON.stringify(stored.document).length);

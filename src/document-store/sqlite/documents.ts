@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isTurnUsedUp, nextSlice } from '../../event-loop/slices.ts';
 import { OutcomeUnknown } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, Group, Projected, Unread } from '../document-store.ts';
+import { queryText } from '../queries.ts';
 import { type CompareAndSet, createUpdate } from '../update.ts';
 import { ABSENT, type CacheEntry, createDocumentCache } from './document-cache.ts';
 import type { SqliteFile } from './file.ts';
@@ -163,7 +164,7 @@ export async function openSqliteDocuments<D extends object>(
 
     async *find(query: Find<D>) {
       file.validate();
-      const resultKey = resultKeyOf(query);
+      const resultKey = queryText(query);
       const cachedResult = cache.result(resultKey);
       if (cachedResult !== undefined) {
         yield* cachedResult;
@@ -235,9 +236,6 @@ export async function openSqliteDocuments<D extends object>(
 
 const unknownOutcome = (name: string) =>
   new OutcomeUnknown(`The thread that wrote to ${name} has ended; the outcome of the write is unknown`);
-
-const resultKeyOf = <D extends object>({ where, sort, after, limit }: Find<D>): string =>
-  JSON.stringify([where, sort, after, limit]);
 
 function toCacheEntry<D extends object>(key: string, row: Record<string, SQLOutputValue>): CacheEntry<D> {
   return {

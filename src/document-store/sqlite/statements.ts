@@ -3,17 +3,6 @@ import { columnOf } from './indexes.ts';
 import type { Value } from './query.ts';
 import { type Table, valuesOf } from './table.ts';
 
-/** Writes a projected document if its position is after the stored one. Parameters: key, position, document and the column values. */
-function upsertInto({ name, fields }: Table): string {
-  const columns = fields.map(columnOf);
-  const list = columns.map((column) => `, ${column}`).join('');
-  const placeholders = columns.map((_, index) => `, ?${index + 4}`).join('');
-  const assign = columns.map((column, index) => `, ${column} = ?${index + 4}`).join('');
-  return `INSERT INTO ${name} (key, version, position, document${list}) VALUES (?1, 1, ?2, ?3${placeholders})
-     ON CONFLICT (key) DO UPDATE SET version = version + 1, position = ?2, document = ?3${assign}
-     WHERE position IS NULL OR position < ?2`;
-}
-
 /**
  * The statements that read and write a table by key.
  * @param ttl the field with the time at which a document expires
@@ -34,7 +23,12 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
     `INSERT OR IGNORE INTO ${name} (key, version, position, document${list}) VALUES (?1, 1, ?2, ?3${placeholders})
      ON CONFLICT (key) DO UPDATE SET version = version + 1, document = ?3${assign(columns.keys())} WHERE document IS NULL`,
   );
-  const upsert = database.prepare(upsertInto(table));
+  const upsert = database.prepare(
+    // Writes a projected document if its position is after the stored one.
+    `INSERT INTO ${name} (key, version, position, document${list}) VALUES (?1, 1, ?2, ?3${placeholders})
+     ON CONFLICT (key) DO UPDATE SET version = version + 1, position = ?2, document = ?3${assign(columns.keys())}
+     WHERE position IS NULL OR position < ?2`,
+  );
   const remove = database.prepare(
     `DELETE FROM ${name} WHERE key = ?1 AND document IS NOT NULL AND (?2 IS NULL OR version = ?2)`,
   );
