@@ -3,7 +3,7 @@ import type { Actor } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
 import { isCountedEvent } from '../domain/event-types.ts';
-import { type DomainEvent, type EventMetadata, type EventTrace, type Recorded, SCHEMA } from '../domain/events.ts';
+import { type DomainEvent, type EventMetadata, type EventTrace, SCHEMA } from '../domain/events.ts';
 import { type Subject, subjectOfUser } from '../domain/personal-text.ts';
 import { SerialQueue } from '../event-loop/serial-queue.ts';
 import {
@@ -49,23 +49,7 @@ export type AfterAppend = {
   readonly isCounted?: boolean | undefined;
 };
 
-export type CommandHandler = {
-  /**
-   * Loads a stream, decides, appends the events and waits until the read models show them (docs/decisions/read-models.md).
-   * @param options see {@link AfterAppend}
-   */
-  execute<S, E extends DomainEvent, D extends E>(
-    stream: string,
-    aggregate: Aggregate<S, E>,
-    context: CommandContext,
-    decide: (state: S) => Decision<D>,
-    options?: AfterAppend,
-  ): Promise<Accepted<S, D> | Refusal>;
-  /** The current state of a stream. */
-  load<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<S>;
-  /** The events of a stream, starting at a revision. */
-  read<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>, from?: number): AsyncIterable<Recorded<E>>;
-};
+export type CommandHandler = ReturnType<typeof createCommandHandler>;
 
 /** Counts commands. @param streamKind the part of a stream's name before its id */
 export type CommandObserver = {
@@ -92,7 +76,7 @@ export function createCommandHandler(deps: {
   /** Counts what accounts write. Not needed for events that no account causes. */
   readonly uses?: Pick<DailyUses, 'take'> | undefined;
   readonly observer?: CommandObserver;
-}): CommandHandler {
+}) {
   const { events: log, clock, waitFor, seal, uses, observer } = deps;
   const states = createStreamStates(log);
 
@@ -133,13 +117,22 @@ export function createCommandHandler(deps: {
   const streams = new SerialQueue();
 
   return {
+    /** The events of a stream, starting at a revision. */
     read: states.read,
 
-    async load(stream, aggregate) {
+    /** The current state of a stream. */
+    async load<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<S> {
       return (await states.catchUp(stream, aggregate)).state;
     },
 
-    async execute(stream, aggregate, context, decide, { record, waits = true, isCounted = false } = {}) {
+    /** Loads a stream, decides, appends the events and waits until the read models show them (docs/decisions/read-models.md). */
+    async execute<S, E extends DomainEvent, D extends E>(
+      stream: string,
+      aggregate: Aggregate<S, E>,
+      context: CommandContext,
+      decide: (state: S) => Decision<D>,
+      { record, waits = true, isCounted = false }: AfterAppend = {},
+    ): Promise<Accepted<S, D> | Refusal> {
       const { account } = context.actor;
       let isToCount = uses !== undefined && account !== undefined && !isCounted;
       /** Once for a command, however often it is decided. */
