@@ -4,19 +4,21 @@ import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { QueryDeps } from './query-deps.ts';
 
-const newestOf = declareQuery(
+/** Those of one account, or all of them; by account, oldest first. */
+export const keysByAccount = declareQuery(
   apiKeys,
-  (account: AccountKey): Find<ApiKeyDocument> => ({
-    where: { account },
-    sort: [{ field: 'issuedAt', direction: 'descending' }],
+  (account: AccountKey | undefined): Find<ApiKeyDocument> => ({
+    ...(account !== undefined && { where: { account } }),
+    sort: [{ field: 'account' }, { field: 'issuedAt' }],
   }),
+  [undefined],
   ['Brand:1'],
 );
 
 export function createApiKeyQueries({ readModels }: QueryDeps) {
   return {
     /** Every key of an account, including revoked ones, newest first. The key itself is not stored. */
-    listOfAccount: (account: Account): Promise<ApiKeyDocument[]> =>
-      readModels.collection(apiKeys).list(newestOf(accountKey(account))),
+    listOfAccount: async (account: Account): Promise<ApiKeyDocument[]> =>
+      (await readModels.collection(apiKeys).list(keysByAccount(accountKey(account)))).toReversed(),
   };
 }

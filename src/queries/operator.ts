@@ -4,28 +4,17 @@ import { brands } from '../../projections/brands.ts';
 import { type ClosureDocument, closures } from '../../projections/closures.ts';
 import { spaces } from '../../projections/spaces.ts';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
-import type { Find } from '../document-store/document-store.ts';
-import { declareQuery } from '../document-store/queries.ts';
-import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import { type Account, accountKey } from '../domain/account.ts';
 import type { Brand } from '../domain/brand.ts';
 import { communityId as toCommunityId } from '../domain/ids.ts';
 import type { Subject } from '../domain/personal-text.ts';
 import type { Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
 import { brandsById } from './accounts.ts';
+import { keysByAccount } from './api-keys.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { spacesById } from './spaces.ts';
 import { webhooksByAccount } from './webhooks.ts';
-
-const keysByAccount = declareQuery(
-  apiKeys,
-  (account: AccountKey | undefined): Find<ApiKeyDocument> => ({
-    ...(account !== undefined && { where: { account } }),
-    sort: [{ field: 'account' }, { field: 'issuedAt' }],
-  }),
-  [undefined],
-  ['Brand:1'],
-);
 
 /**
  * Queries of the operator, who sees everything. For the command line only: anything that acts for an account goes through the
