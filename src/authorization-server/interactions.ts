@@ -146,8 +146,7 @@ async function signIn(
   const { client_id: clientId, login_hint: hint } = interaction.params;
   const isConsole = clientId === CONSOLE_CLIENT_ID;
   const page = signInPage({
-    action: form.action,
-    formToken: form.formToken,
+    ...form,
     app: isConsole ? undefined : await requestingApp(deps, interaction),
     isFirst: isConsole && !(await deps.users.exist()),
     offered: isConsole ? deps.offeredTo(request) : undefined,
@@ -170,8 +169,7 @@ async function consent(
     name: await deps.accountName(account),
   }));
   const page = consentPage({
-    action: form.action,
-    formToken: form.formToken,
+    ...form,
     app: await requestingApp(deps, interaction),
     scopes: requestedScopes(interaction),
     user: user.email,

@@ -4,6 +4,7 @@ import { NAME } from '../domain/limits.ts';
 import { toAppName } from './app-name.ts';
 import { ACCOUNT_OF_CLIENT } from './clients.ts';
 import { isLoopback, isRedirectScheme } from './redirect-uri.ts';
+import { listOf } from './reduced-metadata.ts';
 
 const MAX_REDIRECTS = 20;
 /** The longest name that DNS can resolve (RFC 1035, 2.3.4). */
@@ -17,7 +18,7 @@ const MAX_HOST = 253;
  */
 export function applyRegistrationRules(metadata: ClientMetadata): void {
   if (metadata[ACCOUNT_OF_CLIENT] !== undefined) refuse(`${ACCOUNT_OF_CLIENT} cannot be registered`);
-  if (asList(metadata.grant_types).includes('client_credentials'))
+  if (listOf(metadata.grant_types).includes('client_credentials'))
     refuse('client_credentials is not available to clients that register themselves; create a client in the console');
   if (typeof metadata.client_name === 'string') {
     const name = toAppName('client_name', metadata.client_name, NAME);
@@ -25,7 +26,7 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
     metadata.client_name = name;
   }
 
-  const redirects = [...asList(metadata.redirect_uris), ...asList(metadata.post_logout_redirect_uris)];
+  const redirects = [...listOf(metadata.redirect_uris), ...listOf(metadata.post_logout_redirect_uris)];
   if (redirects.length > MAX_REDIRECTS) refuse(`at most ${MAX_REDIRECTS} redirect URIs are allowed`);
   for (const uri of redirects) {
     const url = typeof uri === 'string' ? URL.parse(uri) : null;
@@ -65,15 +66,13 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
  */
 export function completeScope(metadata: ClientMetadata): void {
   const { scope } = metadata;
-  if (typeof scope !== 'string' || !asList(metadata.grant_types).includes('refresh_token')) return;
+  if (typeof scope !== 'string' || !listOf(metadata.grant_types).includes('refresh_token')) return;
   const scopes = scope.split(' ');
   if (!scopes.includes(OFFLINE_SCOPE)) metadata.scope = [...scopes, OFFLINE_SCOPE].join(' ');
 }
 
 const isLocalWeb = ({ application_type: type, token_endpoint_auth_method: method }: ClientMetadata, url: URL) =>
   type === 'web' && method !== 'none' && url.protocol === 'http:';
-
-const asList = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 function refuse(message: string): never {
   throw new errors.InvalidClientMetadata(message);

@@ -1,14 +1,10 @@
-import type Provider from 'oidc-provider';
 import type { Sender } from '../auth/caller.ts';
 import { accountOfKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { ACCOUNT_OF_CLIENT } from './clients.ts';
 import { accountOfGrant } from './grant-id.ts';
 import { PATHS } from './paths.ts';
-import { hasSignedOut } from './sign-out.ts';
-
-/** A request that oidc-provider has answered. */
-type Answered = Parameters<Parameters<Provider['use']>[0]>[0];
+import { type Answered, hasSignedOut } from './sign-out.ts';
 
 const CALLED_BY_CLIENTS: ReadonlySet<string> = new Set([
   PATHS.token,

@@ -6,7 +6,7 @@ import { type App, appOf, errorPage, signedOutOfAppPage, signedOutPage, staySign
 import { PATHS } from './paths.ts';
 
 /** A request that oidc-provider has answered. */
-type Answered = Parameters<Parameters<Provider['use']>[0]>[0];
+export type Answered = Parameters<Parameters<Provider['use']>[0]>[0];
 
 const CONFIRM = `${PATHS.logout}/confirm`;
 

@@ -18,10 +18,9 @@ import {
   addSpace,
   type ChangeSpace,
   changeSpace,
-  closeSpace,
   moveSpace,
-  openSpace,
   type Space,
+  switchSpace,
   wrongSpace,
 } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
@@ -133,9 +132,9 @@ export async function createCatalogueCommands({ handler, documents, readModels, 
     ) => onSpace(id, context, (state, spaceId) => changeSpace(state, { ...command, spaceId }, { now: clock() })),
 
     closeSpace: (id: number, context: CommandContext) =>
-      onSpace(id, context, (state, spaceId) => closeSpace(state, { spaceId })),
+      onSpace(id, context, (state, spaceId) => switchSpace(state, { spaceId, active: false })),
 
     openSpace: (id: number, context: CommandContext) =>
-      onSpace(id, context, (state, spaceId) => openSpace(state, { spaceId })),
+      onSpace(id, context, (state, spaceId) => switchSpace(state, { spaceId, active: true })),
   };
 }

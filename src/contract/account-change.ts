@@ -7,7 +7,7 @@ import type { Opened, Readable } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
 import { formatAmount, toAmount } from '../domain/pricing.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
-import { changedFields, fieldsOfBooking, toPublicActor } from './history-entry.ts';
+import { changedFields, type Fields, fieldsOfBooking, toPublicActor } from './history-entry.ts';
 import type { Changes } from './schemas/history-entry.ts';
 
 /** A change of an account as the command line prints it with `--json`. */
@@ -24,8 +24,6 @@ export const toOperatorAccountChange = (change: NamedChange) => {
     ...picked(event, ['stream', 'revision']),
   };
 };
-
-type Fields = { readonly [field: string]: string | number | undefined };
 
 /** The changes of an event, under public names and in public units. For a space, a community or a closed time also the previous values. */
 export function changesOf({ event, before, replaced }: Pick<NamedChange, 'event' | 'before' | 'replaced'>): Changes {

@@ -35,7 +35,7 @@ export const operatorHistoryEntries = (steps: readonly NamedStep[]): OperatorHis
     return { bookingId: data.bookingId, revision, ...historyEntry(step) };
   });
 
-type Fields = { readonly [field: string]: string | number | undefined };
+export type Fields = { readonly [field: string]: string | number | undefined };
 
 /** The fields that an event adds, under their public names. */
 export function fieldsOfBooking(event: HistoryStep['event']): Fields {

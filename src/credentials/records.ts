@@ -1,9 +1,9 @@
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import type { Account } from '../domain/account.ts';
-import { defined } from '../domain/defined.ts';
 import type { ApiKeyIssued, CalendarFeedAdded, DomainEvent } from '../domain/events.ts';
 import type { ApiKeyId } from '../domain/ids.ts';
 import { isKnown, knownEvent } from '../domain/known-event.ts';
+import { picked } from '../domain/picked.ts';
 import { streamOf } from '../domain/streams.ts';
 import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
 import { compareWithLog, forgetProgress, type LogProgress } from '../record-repair/log-progress.ts';
@@ -92,10 +92,5 @@ export async function addAllMissingRecords(deps: RecordsDeps): Promise<void> {
 const idIn = ({ stream }: StoredEvent, prefix: string): string => stream.slice(prefix.length);
 
 /** The record of a feed. */
-export const issuedFeed = ({ feedId, userId, account, spaceId, showsNames }: IssuedFeed): IssuedFeed => ({
-  feedId,
-  userId,
-  account,
-  showsNames,
-  ...defined({ spaceId }),
-});
+export const issuedFeed = (feed: IssuedFeed): IssuedFeed =>
+  picked(feed, ['feedId', 'userId', 'account', 'showsNames', 'spaceId']);

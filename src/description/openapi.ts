@@ -15,8 +15,7 @@ import { baseUrlOf, PREFIX, type Settings } from './settings.ts';
 /** The schema of a response's body, with its `headers` as a further property, as in Fastify. */
 type Answer = TSchema & { readonly headers?: { readonly [name: string]: object } };
 
-/** A route of the API, with the schemas that validate its requests and serialise its responses. */
-/** The schema of a route that is described. */
+/** The schemas of a route that is described, which validate its requests and serialise its responses. */
 export type DescribedSchema = {
   readonly operationId: OperationId;
   readonly params?: TObject;

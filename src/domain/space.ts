@@ -208,17 +208,15 @@ export const changedTerms = (before: SeenTerms, now: SeenTerms, today: PlainDate
 /** The hours of a week are the same if they read the same. */
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** A closed space takes no new bookings; existing ones stay. */
-export function closeSpace(space: Space | undefined, command: { readonly spaceId: SpaceId }): Decision<SpaceClosed> {
+/** A closed space takes no new bookings; existing ones stay. No event if it is closed, or open, already. */
+export function switchSpace(
+  space: Space | undefined,
+  command: { readonly spaceId: SpaceId; readonly active: boolean },
+): Decision<SpaceClosed | SpaceOpened> {
   if (space === undefined) return unknownSpace(command.spaceId);
-  if (!space.active) return [];
-  return [{ type: 'SpaceClosed', data: { spaceId: space.spaceId, communityId: space.communityId } }];
-}
-
-export function openSpace(space: Space | undefined, command: { readonly spaceId: SpaceId }): Decision<SpaceOpened> {
-  if (space === undefined) return unknownSpace(command.spaceId);
-  if (space.active) return [];
-  return [{ type: 'SpaceOpened', data: { spaceId: space.spaceId, communityId: space.communityId } }];
+  if (space.active === command.active) return [];
+  const { spaceId, communityId } = space;
+  return [{ type: command.active ? 'SpaceOpened' : 'SpaceClosed', data: { spaceId, communityId } }];
 }
 
 const unknownSpace = (id: SpaceId) => refuse('ResourceNotFound', `There is no space ${id}.`);

@@ -6,12 +6,11 @@ import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/
 import {
   addSpace,
   changeSpace,
-  closeSpace,
   evolveSpace,
-  openSpace,
   type SeenTerms,
   type Space,
   type SpecialChanges,
+  switchSpace,
 } from '../../src/domain/space.ts';
 import { decider } from './given.ts';
 
@@ -212,8 +211,8 @@ describe('a space', () => {
   });
 
   test('closes and opens, once each', () => {
-    const close = (space: Space | undefined) => closeSpace(space, { spaceId: id });
-    const open = (space: Space | undefined) => openSpace(space, { spaceId: id });
+    const close = (space: Space | undefined) => switchSpace(space, { spaceId: id, active: false });
+    const open = (space: Space | undefined) => switchSpace(space, { spaceId: id, active: true });
     given(added).when(close).thenEvents({ type: 'SpaceClosed' });
     given(added, closed).when(close).thenNothing();
     given(added, closed).when(open).thenEvents({ type: 'SpaceOpened' });
