@@ -4,12 +4,8 @@ import { type Checkpoint, openCheckpoint } from './checkpoint.ts';
 import { readSealFile, UnreadableSealFile } from './seal-file.ts';
 import type { VerifierKey } from './signed-note.ts';
 
-/** A file of checkpoints that an auditor kept, all of them signed with the key. */
-export type RetainedCheckpoints = {
-  readonly checkpoints: readonly (Checkpoint & { readonly note: string })[];
-  /** The hashes of the events, if kept. */
-  readonly leaves?: () => AsyncIterable<KeptLeaf>;
-};
+/** A file of checkpoints that an auditor kept, all of them signed with the key; with the hashes of the events, if those were kept. */
+export type RetainedCheckpoints = Awaited<ReturnType<typeof readRetainedCheckpoints>>;
 
 /** An unusable file. The message names it. */
 export class UnusableCheckpoints extends Error {}
@@ -18,7 +14,7 @@ export class UnusableCheckpoints extends Error {}
  * Reads a file of checkpoints.
  * @throws {UnusableCheckpoints} if it cannot be read, holds anything else, or one of them is not of the log that the key belongs to
  */
-export async function readRetainedCheckpoints(file: string, key: VerifierKey): Promise<RetainedCheckpoints> {
+export async function readRetainedCheckpoints(file: string, key: VerifierKey) {
   const checkpoints: (Checkpoint & { readonly note: string })[] = [];
   let leaves = 0;
   try {

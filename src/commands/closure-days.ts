@@ -27,15 +27,6 @@ export type HeldDay = SpaceDate & { readonly communityId: CommunityId; readonly 
 /** For an own event that is only thought of. */
 const ANY = closureId('-');
 
-/** What became of a day that was to be closed. */
-type DayOutcome = SpaceDate & {
-  readonly isClosed: boolean;
-  /** The bookings inside the hours. They stay. */
-  readonly bookings: readonly BookingId[];
-  /** Why it is not closed. */
-  readonly reason: string;
-};
-
 /** Carries out closed times and own events on their days, one event for each. */
 export function createClosureDays({ handler, readModels, personalData }: CommandDeps) {
   /** Why a day is left out, with the title of what holds its hours. */
@@ -85,7 +76,8 @@ export function createClosureDays({ handler, readModels, personalData }: Command
     return results;
   }
 
-  async function closeDay(of: Closure, day: SpaceDate, space: Space, context: CommandContext): Promise<DayOutcome> {
+  /** @returns whether the day is closed now, the bookings inside the hours, which stay, or why it is not closed */
+  async function closeDay(of: Closure, day: SpaceDate, space: Space, context: CommandContext) {
     const data = timeClosedOn(of, day);
     const replaced = of.replaces?.closureId;
     const stream = streamOf.spaceDay(day.spaceId, day.date);
@@ -115,7 +107,7 @@ export function createClosureDays({ handler, readModels, personalData }: Command
     spacesWith,
 
     /** Closes its days, except those of dates that were left out. */
-    async close(of: Closure, context: CommandContext, progress?: Progress): Promise<readonly DayOutcome[]> {
+    async close(of: Closure, context: CommandContext, progress?: Progress) {
       const spaceOf = await spacesWith(of.spaceIds);
       return onEachDay(
         spaceDatesOf(of),

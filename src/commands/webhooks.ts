@@ -25,11 +25,6 @@ import type { CommandDeps } from './command-deps.ts';
 import type { AfterAppend, CommandContext } from './command-handler.ts';
 import { openWebhookQuota } from './webhook-quota.ts';
 
-type RegisteredWebhook = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'> & {
-  /** Shown once, here. */
-  readonly signingSecret: string;
-};
-
 type Registration = { readonly owner: WebhookOwner; readonly url: string; readonly events: number };
 type Party = { readonly webhookId: string; readonly by?: WebhookParty };
 
@@ -64,7 +59,8 @@ export async function createWebhookCommands(deps: CommandDeps) {
     perAccount: webhooksPerAccount,
   });
 
-  async function register(command: Registration, context: CommandContext): Promise<RegisteredWebhook | Refusal> {
+  /** The secret is shown once, here. */
+  async function register(command: Registration, context: CommandContext) {
     const { owner, events } = command;
     const urlProblem = deps.urlProblem(command.url);
     const url = inAscii(command.url);

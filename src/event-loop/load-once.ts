@@ -1,15 +1,9 @@
-/** A value loaded on first use, so that startup does not wait for it. */
-export type Lazy<T> = {
-  (): Promise<T>;
-  /** The loaded value, or undefined before the first use. */
-  loaded(): Promise<T> | undefined;
-};
-
-export function loadOnce<T>(load: () => Promise<T>): Lazy<T> {
+/** A value loaded on first use, so that startup does not wait for it. `loaded`: undefined before the first use. */
+export function loadOnce<T>(load: () => Promise<T>) {
   let loading: Promise<T> | undefined;
-  const lazy = () => {
+  const lazy = (): Promise<T> => {
     loading ??= load();
     return loading;
   };
-  return Object.assign(lazy, { loaded: () => loading });
+  return Object.assign(lazy, { loaded: (): Promise<T> | undefined => loading });
 }

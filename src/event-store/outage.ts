@@ -4,12 +4,7 @@ import { within } from '../event-loop/within.ts';
 import { LogUnavailable } from '../runtime/unavailable.ts';
 
 /** Whether the log answers, as far as this process knows (docs/decisions/event-log.md). */
-export type Outage = {
-  /** When the outage began (monotonic); undefined while the log answers. */
-  since(): number | undefined;
-  /** Reports a call without an answer. A background probe then checks the log until it answers. */
-  suspect(reason: unknown, since?: number): void;
-};
+export type Outage = ReturnType<typeof watchOutage>;
 
 export type OutageOptions = {
   readonly logger?: Pick<BaseLogger, 'warn'>;
@@ -20,7 +15,7 @@ const REPORTED_AFTER_MS = 1_000;
 const PROBE_EVERY_MS = 250;
 
 /** @param ask rejects if the log does not answer */
-export function watchOutage(ask: () => Promise<void>, closing: AbortSignal, { logger }: OutageOptions): Outage {
+export function watchOutage(ask: () => Promise<void>, closing: AbortSignal, { logger }: OutageOptions) {
   let since: number | undefined;
   let reason = '';
 
@@ -52,8 +47,10 @@ export function watchOutage(ask: () => Promise<void>, closing: AbortSignal, { lo
   }
 
   return {
-    since: () => since,
-    suspect(error, at = performance.now()) {
+    /** When the outage began (monotonic); undefined while the log answers. */
+    since: (): number | undefined => since,
+    /** Reports a call without an answer. A background probe then checks the log until it answers. */
+    suspect(error: unknown, at = performance.now()): void {
       reason = messageOf(error);
       if (since !== undefined || closing.aborted) return;
       since = at;

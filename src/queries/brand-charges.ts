@@ -2,8 +2,8 @@ import type { BookingDocument } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
 import { FIRST_ZONE, LAST_ZONE, localMonth } from '../domain/calendar.ts';
 import type { ChargeBasis } from '../domain/charges.ts';
-import { type Refusal, refuse } from '../domain/decision.ts';
-import { type BrandId, brandId, type Cents, cents } from '../domain/ids.ts';
+import { refuse } from '../domain/decision.ts';
+import { brandId, type Cents, cents } from '../domain/ids.ts';
 import { knownEvent } from '../domain/known-event.ts';
 import { streamOf } from '../domain/streams.ts';
 import type { EventStore } from '../event-store/event-store.ts';
@@ -18,15 +18,6 @@ export type LoggedCharge = Made & {
   readonly amount: Cents;
   readonly communityName: string;
   readonly eventId: string;
-};
-
-/** The charges and refunds of a brand in a month. */
-type BrandCharges = {
-  readonly brand: { readonly brandId: BrandId; readonly name: string };
-  /** Whether the month has ended in every zone, so that the list is final. */
-  readonly isOver: boolean;
-  /** By approval in the order in which they were made, by event in that of the events. Read only as far as they are asked for. */
-  readonly charges: AsyncIterable<LoggedCharge>;
 };
 
 type Sources = Pick<QuerySources, 'readModels' | 'clock'> & { readonly events: Pick<EventStore, 'readStream'> };
@@ -75,7 +66,7 @@ export function createBrandCharges(
      * Refuses a brand that does not exist (`ResourceNotFound`), and by approval a month that has not begun in any zone (`ValidationError`).
      * @param month YYYY-MM
      */
-    async ofMonth(brand: number, month: string, by: ChargeBasis): Promise<BrandCharges | Refusal> {
+    async ofMonth(brand: number, month: string, by: ChargeBasis) {
       const account = { kind: 'Brand', id: brandId(brand) } as const;
       const name = await accounts.name(account);
       if (name === undefined) return refuse('ResourceNotFound', `There is no brand ${brand}.`);
@@ -84,7 +75,9 @@ export function createBrandCharges(
         return refuse('ValidationError', `${month} has not begun yet: nothing was charged in it.`);
       return {
         brand: { brandId: account.id, name },
+        /** Whether the month has ended in every zone, so that the list is final. */
         isOver: month < localMonth(now, LAST_ZONE),
+        /** By approval in the order in which they were made, by event in that of the events. Read only as far as they are asked for. */
         charges: logged(pagesOf(account, month, by)),
       };
     },

@@ -42,13 +42,6 @@ export function madeCursorIn(text: string): MadeCursor | undefined {
 
 type MadeQuery = PageRequest<MadeCursor>;
 
-export type MadePage = {
-  /** Oldest first. */
-  readonly made: readonly Made[];
-  readonly previous: MadeCursor | undefined;
-  readonly next: MadeCursor | undefined;
-};
-
 const CHARGED = { charge: { exists: true } } as const;
 
 const charged = declareQuery(
@@ -152,7 +145,7 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
     yield* merged(streams, (a, b) => compare(cursorAt(a), cursorAt(b), position.direction));
   }
 
-  async function madePage(account: Account, month: string, query: MadeQuery): Promise<MadePage> {
+  async function madePage(account: Account, month: string, query: MadeQuery) {
     const { items, previous, next } = await readPage(query, cursorAt, ({ isBackwards, after, limit }) =>
       madeInAll(account, month, { direction: isBackwards ? 'descending' : 'ascending', limit, ...defined({ after }) }),
     );

@@ -3,7 +3,7 @@ import { type BookingDocument, bookings, pendingBooking } from '../../projection
 import type { Collection, Documents } from '../../src/document-store/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { bookingId, cents, communityId, timestamp } from '../../src/domain/ids.ts';
-import { createMonthCharges, type MadePage } from '../../src/queries/month-charges.ts';
+import { createMonthCharges, type Made } from '../../src/queries/month-charges.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { day, requested } from '../domain/bookings.fixture.ts';
 import { readModelOf } from './one-read-model.ts';
@@ -83,7 +83,8 @@ describe.each(documentEngines)('charges of a month on %s', (_, createDatabase) =
       const expected = ['1 charge', '3 refund', '5 charge', '5 refund', '2 refund', '4 charge'];
       for (const limit of [1, 2, 4, 6]) {
         const forth: string[][] = [];
-        const listed = ({ made: some }: MadePage) => some.map(({ booking, kind }) => `${booking.bookingId} ${kind}`);
+        const listed = ({ made: some }: { readonly made: readonly Made[] }) =>
+          some.map(({ booking, kind }) => `${booking.bookingId} ${kind}`);
         let part = await page(account, DECEMBER, { limit });
         expect(part.previous).toBeUndefined();
         forth.push(listed(part));
