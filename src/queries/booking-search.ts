@@ -16,7 +16,7 @@ import {
 } from './booking-pages.ts';
 import type { PageQuery } from './bookings.ts';
 import type { QueryDeps } from './query-deps.ts';
-import { communitiesById, spacesById } from './spaces.ts';
+import { communitiesById, spacesSeenBy } from './spaces.ts';
 
 export type SearchQuery = PageQuery & {
   /** The number of a booking, with or without `#`, or words in the names of a space and of the other party. */
@@ -56,8 +56,7 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
 
   /** The names of the spaces that the account's bookings may be in. */
   async function spaceNames(account: Account): Promise<Names> {
-    const own = account.kind === 'Community' ? account.id : undefined;
-    const documents = await readModels.collection(spaces).list(spacesById(own));
+    const documents = await readModels.collection(spaces).list(spacesSeenBy(account));
     return new Map(
       documents.map(({ spaceId, name, formerNames = [] }) => [spaceId, [name, ...formerNames].map(folded)]),
     );

@@ -100,7 +100,7 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
     closure: LeavingOut,
     limit: number,
     isWanted: (isLeftOut: boolean, date: PlainDate) => boolean,
-    gapOf: (space: SpaceId) => number,
+    gapOf: (space: SpaceId) => number = () => 0,
   ) {
     const leftOut = new Set(closure.leftOut?.map(({ spaceId, date }) => `${spaceId} ${date}`));
     const first: BookingDocument[] = [];
@@ -201,13 +201,7 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
       documents.list(ofDay(community, date, HELD, spaces)),
 
     /** The first held bookings inside the hours of a closed time, and how many there are. */
-    inside: (closure: LeavingOut, limit: number) =>
-      inHours(
-        closure,
-        limit,
-        (isLeftOut) => !isLeftOut,
-        () => 0,
-      ),
+    inside: (closure: LeavingOut, limit: number) => inHours(closure, limit, (isLeftOut) => !isLeftOut),
 
     /** The same of the bookings that hold its hours, or the gap beside them, from a date on: on the days that it has left out, or on all. */
     inTheWay(closure: LeavingOut, first: PlainDate, spaces: readonly Space[], limit: number) {

@@ -20,7 +20,7 @@ import { inPages } from '../event-loop/in-pages.ts';
 import { yieldEvery } from '../event-loop/slices.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { QueryDeps } from './query-deps.ts';
-import { createSpaceQueries, isVisibleSpace, spacesById } from './spaces.ts';
+import { createSpaceQueries, isVisibleSpace, spacesSeenBy } from './spaces.ts';
 
 type OpenDaysQuery = {
   readonly account: Account;
@@ -80,8 +80,7 @@ export function createOpenDaysQuery(deps: QueryDeps) {
     if (communityId !== undefined && (await communityOf(account, communityId)) === undefined)
       return refuse('ResourceNotFound', `There is no community ${communityId}.`);
     if (spaceIds === undefined) {
-      const owner = account.kind === 'Community' ? account.id : undefined;
-      const all = await readModels.collection(spaces).list(spacesById(owner));
+      const all = await readModels.collection(spaces).list(spacesSeenBy(account));
       return all.filter((space) => communityId === undefined || space.communityId === communityId);
     }
     const found = await readModels.collection(spaces).getMany([...new Set(spaceIds)].map(String));
@@ -99,15 +98,13 @@ export function createOpenDaysQuery(deps: QueryDeps) {
   return async (query: OpenDaysQuery) => {
     const spacesToSearch = await spacesOf(query);
     if ('refused' in spacesToSearch) return spacesToSearch;
-    const { from, to, weekdays, startHour, after, limit } = query;
+    const { startHour, limit } = query;
     const now = clock();
     const why = whyNone(spacesToSearch, query, now);
     if (why !== undefined) return { days: [], next: undefined, why };
     const days: OpenDay[] = [];
-    const candidates = candidatesOf(
-      spacesToSearch.filter(({ active }) => active),
-      { from, to, weekdays, after, now },
-    );
+    const active = spacesToSearch.filter((space) => space.active);
+    const candidates = candidatesOf(active, query, now);
     const nextSlice = yieldEvery(1, { waitsFirst: true });
     let searched = 0;
     for await (const chunk of inPages(candidates, CHUNK)) {
@@ -131,25 +128,22 @@ export function createOpenDaysQuery(deps: QueryDeps) {
   };
 }
 
-function whyNone(
-  spacesToSearch: readonly Space[],
-  { from, to, weekdays, startHour }: OpenDaysQuery,
-  now: number,
-): NoDays | undefined {
+function whyNone(spacesToSearch: readonly Space[], query: OpenDaysQuery, now: number): NoDays | undefined {
+  const { from, to, startHour } = query;
   if (spacesToSearch.length === 0) return 'NoSpaces';
   const active = spacesToSearch.filter((space) => space.active);
   if (active.length === 0) return 'Inactive';
   if (active.every(({ timeZone }) => to < localDate(now, timeZone))) return 'Past';
   if (active.every((space) => isTooFar(space, from, now))) return 'TooFar';
   if (active.every((space) => wallDay(to, space.timeZone).end <= noticeUntil(space, now))) return 'TooSoon';
-  if (!active.some((space) => opensWithin(space, { from, to, weekdays }))) return 'ClosedDays';
+  if (!active.some((space) => opensWithin(space, query))) return 'ClosedDays';
   return startHour !== undefined && !active.some((space) => isStartHour(space, startHour))
     ? 'OutsideWindow'
     : undefined;
 }
 
 /** Whether a space opens on a date of a range, by its hours. Seven dates have every weekday. */
-function opensWithin(space: Space, { from, to, weekdays }: Pick<Range, 'from' | 'to' | 'weekdays'>): boolean {
+function opensWithin(space: Space, { from, to, weekdays }: OpenDaysQuery): boolean {
   if (space.week === undefined) return true;
   const isWanted = (date: PlainDate) => weekdays === undefined || weekdays.includes(weekdayOf(date));
   const special = Object.keys(space.special ?? {}).filter(isPlainDate);
@@ -160,16 +154,11 @@ function opensWithin(space: Space, { from, to, weekdays }: Pick<Range, 'from' | 
   );
 }
 
-type Range = Pick<OpenDaysQuery, 'from' | 'to'> & {
-  readonly weekdays: readonly Weekday[] | undefined;
-  readonly after: OpenDaysCursor | undefined;
-  readonly now: number;
-};
-
 /** The days of spaces to search, by date and space. */
 function* candidatesOf(
   spacesToSearch: readonly Space[],
-  { from, to, weekdays, after, now }: Range,
+  { from, to, weekdays, after }: OpenDaysQuery,
+  now: number,
 ): Generator<{ readonly space: Space; readonly date: PlainDate }> {
   for (const date of datesBetween(after?.date ?? from, to)) {
     if (weekdays !== undefined && !weekdays.includes(weekdayOf(date))) continue;

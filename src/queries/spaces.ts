@@ -23,6 +23,9 @@ export const spacesById = declareQuery(
   [toCommunityId(1)],
 );
 
+/** Those that an account may see, by id. */
+export const spacesSeenBy = (account: Account) => spacesById(account.kind === 'Community' ? account.id : undefined);
+
 export const communitiesById = declareQuery(
   communities,
   (): Find<CommunityDocument> => ({ sort: [{ field: 'communityId' }] }),
@@ -37,13 +40,10 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
   }
 
   /** Every space that the account may see, by id. */
-  async function list(account: Account): Promise<SpaceDocument[]> {
-    const owner = account.kind === 'Community' ? account.id : undefined;
-    return readModels.collection(spaces).list(spacesById(owner));
-  }
+  const list = (account: Account): Promise<SpaceDocument[]> =>
+    readModels.collection(spaces).list(spacesSeenBy(account));
 
-  const count = (account: Account): Promise<number> =>
-    readModels.collection(spaces).count(spacesById(account.kind === 'Community' ? account.id : undefined));
+  const count = (account: Account): Promise<number> => readModels.collection(spaces).count(spacesSeenBy(account));
 
   async function community(communityId: number): Promise<CommunityDocument | undefined> {
     return await readModels.collection(communities).get(String(communityId));
