@@ -26,13 +26,9 @@ export function bookingCommands(venue: Command): void {
 }
 
 function listCommand(booking: Command): void {
+  const example = 'booking list --community 1 --status Pending --from 2026-03-01';
   withAccount(
-    subcommand(
-      booking,
-      'list',
-      'list the bookings a community or brand sees',
-      'booking list --community 1 --status Pending --from 2026-03-01',
-    ),
+    subcommand(booking, 'list', 'list the bookings a community or brand sees', example),
     'whose bookings to list',
   )
     .addOption(new Option('--status <status>', 'only bookings with this status').choices(BOOKING_STATUSES))

@@ -9,15 +9,9 @@ export function clientCommands(venue: Command): void {
     .command('client')
     .description('manage service clients: OAuth clients that act for an account without a user');
 
-  withAccount(
-    subcommand(
-      client,
-      'add',
-      'add a service client for a community or brand; its secret is shown only once',
-      'client add --brand 1 --grant client_credentials --name "Nightly import"',
-    ),
-    'the client acts for',
-  )
+  const adding = 'add a service client for a community or brand; its secret is shown only once';
+  const example = 'client add --brand 1 --grant client_credentials --name "Nightly import"';
+  withAccount(subcommand(client, 'add', adding, example), 'the client acts for')
     .addOption(
       new Option('--grant <grant>', 'OAuth grant type').choices(['client_credentials']).default('client_credentials'),
     )

@@ -8,7 +8,7 @@ import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { csvHeader, csvLine } from '../text/csv.ts';
 import { date, moment, wholeNumber } from './arguments.ts';
-import { type Answer, type Invoked, isJson, operate } from './operation.ts';
+import { type Answer, type Invoked, isJson, operated } from './operation.ts';
 import { subcommand, wrongUsage } from './subcommand.ts';
 
 /** Adds the options for the point in time and the output format. */
@@ -41,17 +41,16 @@ export function bookingHistoryCommand(booking: Command): void {
     ['booking history 7', 'booking history 7 --as-of 2026-03-01T12:00:00Z', 'booking history 7 --revision 3 --json'],
     AS_OF,
   ).argument('<id>', 'id of the booking', wholeNumber);
-  withUntil(history).action((id, options, command) => {
-    const to = untilOf(options);
-    return operate(command, async ({ queries }) => {
-      const history = await queries.bookingHistory.ofBooking('operator', id, to);
+  withUntil(history).action(
+    operated(async ({ queries }, id, options, command) => {
+      const history = await queries.bookingHistory.ofBooking('operator', id, untilOf(options));
       if (history === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
       const events = operatorHistoryEntries(history.steps);
       if (wantsCsv(command, options)) return csv(events);
       const state = history.booking;
       return { json: { booking: state === undefined ? null : toOperatorBooking(state), events } };
-    });
-  });
+    }),
+  );
 }
 
 /** `venue day`: the events of a space on a day, and the resulting bookings. */
@@ -65,17 +64,16 @@ export function dayCommand(venue: Command): void {
   )
     .argument('<space-id>', 'id of the space', wholeNumber)
     .argument('<date>', 'the day', date);
-  withUntil(ofDay).action((spaceId, day, options, command) => {
-    const to = untilOf(options);
-    return operate(command, async ({ queries }) => {
+  withUntil(ofDay).action(
+    operated(async ({ queries }, spaceId, day, options, command) => {
       const space = await queries.operator.space(spaceId);
       if (space === undefined) return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
-      const { steps, bookings } = await queries.bookingHistory.ofDay(spaceId, day, to);
+      const { steps, bookings } = await queries.bookingHistory.ofDay(spaceId, day, untilOf(options));
       const events = operatorHistoryEntries(steps);
       if (wantsCsv(command, options)) return csv(events);
       return { json: { spaceId: space.spaceId, date: day, bookings: bookings.map(toOperatorBooking), events } };
-    });
-  });
+    }),
+  );
 }
 
 /** Whether the caller wants CSV. CSV with JSON is wrong usage. */

@@ -36,10 +36,8 @@ export function invitationCommands(user: Command): void {
     );
   });
 
-  withAccount(
-    subcommand(user, 'invitations', 'list open invitations', 'user invitations --brand 1'),
-    'whose invitations to list (default: all)',
-  ).action((named, command) => {
+  const listing = subcommand(user, 'invitations', 'list open invitations', 'user invitations --brand 1');
+  withAccount(listing, 'whose invitations to list (default: all)').action((named, command) => {
     const account = namedAccount(named);
     return printOwned(command, account, ({ invitations }) => invitations.listOpen(account), { json: printed });
   });

@@ -22,23 +22,15 @@ export function userCommands(venue: Command): void {
     json: printed,
   });
 
-  onUser(
-    user,
-    'password',
-    'set a new password (prompts, or reads stdin) and sign the user out everywhere',
-    'user password --email ada@example.com',
-  ).action(({ email }, command) =>
+  const setting = 'set a new password (prompts, or reads stdin) and sign the user out everywhere';
+  onUser(user, 'password', setting, 'user password --email ada@example.com').action(({ email }, command) =>
     operateOnUser(command, email, async (users, { id }, context) =>
       answer(await users.changePassword(id, await readPassword(`New password of ${email}: `), context), userAnswer),
     ),
   );
 
-  onUser(
-    user,
-    'reset-link',
-    'print a link with which a user sets a new password, within an hour and once',
-    'user reset-link --email ada@example.com',
-  ).action(
+  const linking = 'print a link with which a user sets a new password, within an hour and once';
+  onUser(user, 'reset-link', linking, 'user reset-link --email ada@example.com').action(
     operated(({ users, passwordReset }, { email }) =>
       withUser(users, email, async (user) => {
         const { url, until } = passwordReset.printed(user);
@@ -47,12 +39,8 @@ export function userCommands(venue: Command): void {
     ),
   );
 
-  onUser(
-    user,
-    'remove',
-    'remove a user, end their sessions and calendar feeds, and disconnect their apps',
-    'user remove --email ada@example.com',
-  ).action(({ email }, command) =>
+  const removing = 'remove a user, end their sessions and calendar feeds, and disconnect their apps';
+  onUser(user, 'remove', removing, 'user remove --email ada@example.com').action(({ email }, command) =>
     operateOnUser(command, email, async (users, { id, memberships }, context) => {
       await users.remove(id, context);
       return { json: { id, removed: true }, note: await withoutManager(users, memberships) };
@@ -80,15 +68,8 @@ function addMembershipCommands(user: Command): void {
       });
     });
 
-  withAccount(
-    onUser(
-      user,
-      'join',
-      'let a user act for another community or brand',
-      'user join --email ada@example.com --brand 2',
-    ),
-    'to act for',
-  )
+  const joining = 'let a user act for another community or brand';
+  withAccount(onUser(user, 'join', joining, 'user join --email ada@example.com --brand 2'), 'to act for')
     .option(...roleOption('manager'))
     .action(({ email, role = 'Manager', ...named }, command) => {
       const account = requiredAccount(named);
@@ -99,15 +80,10 @@ function addMembershipCommands(user: Command): void {
       );
     });
 
-  withAccount(
-    onUser(
-      user,
-      'role',
-      'give a member of a community or brand another role, and disconnect the apps that the user connected to it',
-      'user role --email ada@example.com --brand 2 --role viewer',
-    ),
-    'that the user belongs to',
-  )
+  const promoting =
+    'give a member of a community or brand another role, and disconnect the apps that the user connected to it';
+  const promoted = onUser(user, 'role', promoting, 'user role --email ada@example.com --brand 2 --role viewer');
+  withAccount(promoted, 'that the user belongs to')
     .requiredOption(...roleOption())
     .action(({ email, role, ...named }, command) => {
       const account = requiredAccount(named);
@@ -116,21 +92,16 @@ function addMembershipCommands(user: Command): void {
       );
     });
 
-  withAccount(
-    onUser(
-      user,
-      'leave',
-      'stop a user acting for a community or brand, end their feeds of it, and disconnect the apps they connected to it',
-      'user leave --email ada@example.com --brand 2',
-    ),
-    'to stop acting for',
-  ).action(({ email, ...named }, command) => {
+  const leaving =
+    'stop a user acting for a community or brand, end their feeds of it, and disconnect the apps they connected to it';
+  const left = onUser(user, 'leave', leaving, 'user leave --email ada@example.com --brand 2');
+  withAccount(left, 'to stop acting for').action(({ email, ...named }, command) => {
     const account = requiredAccount(named);
     return operateOnUser(command, email, async (users, { id, memberships }, context) => {
       const outcome = await users.removeAccount(id, account, context);
       if (isRefusal(outcome)) return outcome;
-      const left = memberships.filter((one) => accountKey(one.account) === accountKey(account));
-      return { ...userAnswer(outcome), note: await withoutManager(users, left) };
+      const ended = memberships.filter((one) => accountKey(one.account) === accountKey(account));
+      return { ...userAnswer(outcome), note: await withoutManager(users, ended) };
     });
   });
 }

@@ -34,12 +34,8 @@ function addRegistrationCommands(webhook: Command): void {
   onRegistration('enable', 'resume deliveries to a disabled registration', async ({ commands, context }, id) =>
     answer(await commands.webhooks.enable({ webhookId: id }, context), () => ({ json: { id, status: 'enabled' } })),
   );
-  subcommand(
-    webhook,
-    'disable',
-    'stop deliveries to a registration until it is enabled again',
-    'webhook disable wh_Zb0… --reason "Asked for by phone"',
-  )
+  const disabling = 'stop deliveries to a registration until it is enabled again';
+  subcommand(webhook, 'disable', disabling, 'webhook disable wh_Zb0… --reason "Asked for by phone"')
     .argument('<id>', 'id of the registration')
     .option('--reason <text>', 'reason shown to the owner', 'Disabled by the operator.')
     .action(
@@ -64,12 +60,8 @@ function addRegistrationCommands(webhook: Command): void {
 
 function addDeliveryCommands(webhook: Command): void {
   const onDelivery = onId(webhook, 'delivery, from `webhook deliveries`', '0198f2c4-…:wh_Zb0…', String);
-  subcommand(
-    webhook,
-    'deliveries',
-    'list the deliveries of a registration, newest first',
-    'webhook deliveries wh_Zb0… --state Failed',
-  )
+  const listing = 'list the deliveries of a registration, newest first';
+  subcommand(webhook, 'deliveries', listing, 'webhook deliveries wh_Zb0… --state Failed')
     .argument('<id>', 'id of the registration')
     .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DELIVERY_STATES))
     .option('--limit <count>', 'maximum number of deliveries', wholeNumber, 50)
@@ -96,12 +88,8 @@ function addDeliveryCommands(webhook: Command): void {
     async ({ webhooks }, id) => answer(await webhooks.resend(id), (resent) => ({ json: printed(resent) })),
   );
 
-  subcommand(
-    webhook,
-    'recover',
-    'send everything that did not reach a registration since a given time, at most 30 days back',
-    'webhook recover wh_Zb0… --since 2026-03-01T12:00:00Z',
-  )
+  const recovering = 'send everything that did not reach a registration since a given time, at most 30 days back';
+  subcommand(webhook, 'recover', recovering, 'webhook recover wh_Zb0… --since 2026-03-01T12:00:00Z')
     .argument('<id>', 'id of the registration')
     .requiredOption('--since <moment>', 'ISO 8601 timestamp with a time zone, or a date (midnight UTC)', moment)
     .action(
