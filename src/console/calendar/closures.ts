@@ -228,17 +228,13 @@ function actionsOf(visit: CommunityVisit, closure: ReadableClosure): Html | unde
   if (closure.endedAt !== undefined || !may(visit, 'Coordinator')) return undefined;
   const change =
     closure.state === 'Done' && buttonLink(`${CLOSURES}/${closure.closureId}/change`, 'Change…', 'small quiet');
-  return html`<div class="row">${change}${endForm(visit, closure)}</div>`;
-}
-
-const endForm = (visit: CommunityVisit, closure: ReadableClosure): Html =>
-  confirm(visit, {
-    action: `${CLOSURES}/${closure.closureId}/end`,
+  const end = confirm(visit, `${CLOSURES}/${closure.closureId}/end`, {
     open: 'End it…',
-    question: 'Its hours can be booked again, on all of its days.',
-    submit: closure.kind === 'Closure' ? 'End closed time' : 'End own event',
+    submit: `End ${WORD[closure.kind]}`,
     removes: true,
   });
+  return html`<div class="row">${change}${end`Its hours can be booked again, on all of its days.`}</div>`;
+}
 
 /** The form that leaves out one of several dates, such as a holiday of a weekly event. */
 function leaveOutForm(visit: CommunityVisit, closure: ReadableClosure, problems: Problems): Html | undefined {

@@ -5,7 +5,7 @@ import { defined } from '../../domain/defined.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import { Permission, permissionNames, usablePermissions } from '../../domain/permissions.ts';
 import { counted, fromNow, moment } from '../../html/formats.ts';
-import { type Html, html, named, namedText } from '../../html/html.ts';
+import { type Html, html, named } from '../../html/html.ts';
 import { isUnavailable } from '../../runtime/unavailable.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
 import { choices, confirm, maskOf, nameField, onceField, postForm, problemOf } from '../parts/forms.ts';
@@ -131,14 +131,11 @@ const lastUse = (usedAt: Timestamp | undefined, now: number): string =>
   usedAt === undefined ? 'never' : fromNow(usedAt, now);
 
 const revokeButton = (visit: Visit, { apiKeyId, label }: ApiKeyDocument): Html =>
-  confirm(visit, {
-    action: `${PATH}/${apiKeyId}/revoke`,
+  confirm(visit, `${PATH}/${apiKeyId}/revoke`, {
     open: 'Revoke…',
     name: label,
-    question: [
-      `Revoke “${namedText(label)}”? Programs that use it lose access immediately,`,
-      'and webhooks registered with it receive nothing more. This cannot be undone.',
-    ].join(' '),
     submit: 'Revoke key',
     removes: true,
-  });
+  })`Revoke
+“${named(label)}”? Programs that use it lose access immediately, and webhooks registered with it receive nothing more. This
+cannot be undone.`;

@@ -153,11 +153,10 @@ class="muted">added ${moment(visit, addedAt)}</span>`;
 }
 
 const revokeButton = (visit: Visit, { feedId, preview }: CalendarFeedDocument): Html =>
-  confirm(visit, {
-    action: `${FEEDS}/${feedId}/revoke`,
+  confirm(visit, `${FEEDS}/${feedId}/revoke`, {
     open: 'Revoke…',
     name: preview,
-    question: `Revoke the feed ${preview}? Calendar programs that use its address get nothing more. This cannot be undone.`,
     submit: 'Revoke feed',
     removes: true,
-  });
+  })`Revoke
+the feed ${preview}? Calendar programs that use its address get nothing more. This cannot be undone.`;

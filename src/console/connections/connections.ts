@@ -4,7 +4,7 @@ import type { Account } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { ROLES, type Role } from '../../domain/roles.ts';
 import { bareMoment, moment, zoneName } from '../../html/formats.ts';
-import { type Html, html, named, namedText } from '../../html/html.ts';
+import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
 import { confirm, nameField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
@@ -131,13 +131,9 @@ function appCard(visit: Visit, connections: readonly Connection[]): Html | undef
   // Usually one user, whose role the app has.
   const role = ROLES.findLast((one) => connections.some((each) => each.role === one)) ?? 'Viewer';
   const permissions = whatScopesAllow(scopes, [{ account: visit.account, role }]);
-  const disconnect = confirm(visit, {
-    action: `/console/apps/${encodeURIComponent(app.grantId)}/disconnect`,
-    open: 'Disconnect…',
-    name: app.clientName,
-    question: 'Disconnect this app? It loses access to this account immediately.',
-    submit: 'Disconnect app',
-  });
+  const action = `/console/apps/${encodeURIComponent(app.grantId)}/disconnect`;
+  const button = { open: 'Disconnect…', name: app.clientName, submit: 'Disconnect app' };
+  const disconnect = confirm(visit, action, button)`Disconnect this app? It loses access to this account immediately.`;
   const connected = connections.map(
     ({ email, connectedAt }) =>
       html`<p class="muted small">Connected by ${email === undefined ? 'a former user' : named(email)} on
@@ -162,11 +158,10 @@ const clientTable = (visit: Visit, list: readonly Client[]): Html =>
   ]);
 
 const removeButton = (visit: Visit, { clientId, name }: Client): Html =>
-  confirm(visit, {
-    action: `/console/clients/${clientId}/remove`,
+  confirm(visit, `/console/clients/${clientId}/remove`, {
     open: 'Remove…',
     name,
-    question: `Remove “${namedText(name)}”? Its tokens stop working immediately.`,
     submit: 'Remove client',
     removes: true,
-  });
+  })`Remove
+“${named(name)}”? Its tokens stop working immediately.`;

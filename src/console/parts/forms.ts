@@ -238,13 +238,11 @@ export const actionButton = (
   classes: '' | 'quiet' | 'small quiet' | 'small' = '',
 ): Html => postForm(visit, action)`<button class="button ${classes}">${label}</button>`;
 
-export type Confirmation = {
-  readonly action: string;
+type Confirmation = {
   /** Label of the button that opens the confirmation. */
   readonly open: string;
   /** Distinguishes the button from the same one in another row, for screen readers and voice control. */
   readonly name?: string;
-  readonly question: Interpolated;
   /** Label of the button that confirms. */
   readonly submit: string;
   readonly fields?: Interpolated;
@@ -253,13 +251,16 @@ export type Confirmation = {
   readonly removes?: boolean;
 };
 
-/** A button that asks for confirmation before it does something that cannot easily be undone. Works without JavaScript. */
-export function confirm(visit: Pick<Visit, 'csrf'>, { small = true, removes = false, ...of }: Confirmation): Html {
-  const content = html`<p>${of.question}</p>${of.fields}
-<div class="row"><button class="button${removes && ' danger'}">${of.submit}</button></div>`;
-  return html`<details class="confirm${removes && ' removes'}">
-<summary class="button ${removes ? 'danger' : 'quiet'}${small && ' small'}"${attributes({
-    'aria-label': of.name && `${of.open} ${namedText(of.name)}`,
-  })}>${of.open}</summary>
-${postForm(visit, of.action, 'ask')`${content}`}</details>`;
-}
+/**
+ * A button that asks for confirmation before it does something that cannot easily be undone. Works without JavaScript. The question follows
+ * as a template, as after `html`.
+ */
+export const confirm =
+  (visit: Pick<Visit, 'csrf'>, action: string, { small = true, removes = false, ...of }: Confirmation) =>
+  (...question: Parameters<typeof html>): Html => {
+    const name = attributes({ 'aria-label': of.name && `${of.open} ${namedText(of.name)}` });
+    return html`<details class="confirm${removes && ' removes'}">
+<summary class="button ${removes ? 'danger' : 'quiet'}${small && ' small'}"${name}>${of.open}</summary>
+${postForm(visit, action, 'ask')`<p>${html(...question)}</p>${of.fields}
+<div class="row"><button class="button${removes && ' danger'}">${of.submit}</button></div>`}</details>`;
+  };

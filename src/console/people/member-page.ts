@@ -57,6 +57,8 @@ export function memberPages(routes: Routes, { users }: PageDeps): void {
 
 function memberPage(visit: Visit, { user, role }: Member, problems: Problems = {}): PageContent {
   const isOwn = user.id === visit.user.id;
+  const word = isOwn ? 'Leave' : 'Remove';
+  const remove = confirm(visit, `${memberPath(user.id)}/remove`, { open: `${word}…`, submit: word, removes: true });
   return {
     title: namedText(user.email),
     heading: named(user.email),
@@ -64,16 +66,10 @@ function memberPage(visit: Visit, { user, role }: Member, problems: Problems = {
     back: PEOPLE,
     problems,
     main: html`${roleForm(visit, { user, role }, problems)}
-<section class="card narrow"><h2>${isOwn ? 'Leave' : 'Remove'}</h2>
+<section class="card narrow"><h2>${word}</h2>
 <p>${isOwn ? 'You lose' : 'This person loses'} access at once. Apps and calendar feeds of this person end; API keys,
-webhooks and service clients belong to the account and stay.</p>${confirm(visit, {
-      action: `${memberPath(user.id)}/remove`,
-      open: isOwn ? 'Leave…' : 'Remove…',
-      question: html`Remove ${named(user.email)} from ${named(visit.accountName)}? If this was their last account, their
-sign-in is removed, too.`,
-      submit: isOwn ? 'Leave' : 'Remove',
-      removes: true,
-    })}</section>`,
+webhooks and service clients belong to the account and stay.</p>${remove`Remove
+${named(user.email)} from ${named(visit.accountName)}? If this was their last account, their sign-in is removed, too.`}</section>`,
   };
 }
 

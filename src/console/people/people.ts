@@ -127,14 +127,15 @@ const invitationTable = (visit: Visit, open: readonly Invitation[]): Html =>
         html`${named(email)}<br><span class="muted small">until ${moment(visit, expiresAt)}</span>`,
     ),
     column('Role', 'small', ({ role }) => role),
-    actionColumn('Withdraw', ({ id, email }) =>
-      confirm(visit, {
-        action: `${PATH}/invitations/${id}/withdraw`,
-        open: 'Withdraw…',
-        name: email,
-        question: html`Withdraw the invitation to ${named(email)}? Its link stops working.`,
-        submit: 'Withdraw',
-      }),
+    actionColumn(
+      'Withdraw',
+      ({ id, email }) =>
+        confirm(visit, `${PATH}/invitations/${id}/withdraw`, {
+          open: 'Withdraw…',
+          name: email,
+          submit: 'Withdraw',
+        })`Withdraw
+the invitation to ${named(email)}? Its link stops working.`,
     ),
   ]);
 

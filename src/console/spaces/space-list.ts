@@ -87,13 +87,12 @@ export const openOrClose = (
   to: (path: string) => string = (path) => path,
 ): Html =>
   active
-    ? confirm(visit, {
-        action: to(`${PATH}/${spaceId}/close`),
+    ? confirm(visit, to(`${PATH}/${spaceId}/close`), {
         open: 'Close…',
         name,
-        question: `Close ${namedText(name)}? It takes no new bookings until you reopen it. Existing ones are kept.`,
         submit: 'Close space',
-      })
+      })`Close ${named(name)}? It
+takes no new bookings until you reopen it. Existing ones are kept.`
     : actionButton(
         visit,
         to(`${PATH}/${spaceId}/open`),

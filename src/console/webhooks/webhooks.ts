@@ -218,35 +218,25 @@ ${choices({ name: 'event', label: 'Events', problems }, 'checkbox', events)}
 function webhookActions(visit: Visit, webhook: WebhookDocument): Html {
   const href = webhookHref(webhook);
   const isEnabled = webhook.status === 'enabled';
-  const test = html`${onceField()}<button class="button">Send test delivery</button>`;
-  const disable = {
-    action: `${href}/disable`,
-    open: 'Disable…',
-    question:
-      'Disable this webhook? Nothing is sent until you enable it again. Missed events can be recovered for 30 days.',
-    submit: 'Disable webhook',
-    small: false,
-  };
-  const rotate = {
-    action: `${href}/rotate`,
-    open: 'Rotate secret…',
-    question:
-      'Create a new signing secret? Deliveries are signed with the old one, too, for 24 hours. At most three secrets are valid at a time.',
-    fields: onceField(),
-    submit: 'Rotate secret',
-    small: false,
-  };
-  const remove = {
-    action: `${href}/remove`,
-    open: 'Remove…',
-    question: 'Remove this webhook permanently? Nothing more is sent to it, and its deliveries are no longer shown.',
-    submit: 'Remove webhook',
-    small: false,
-    removes: true,
-  };
-  return html`<div class="row top">${isEnabled && postForm(visit, `${href}/test`)`${test}`}${
-    isEnabled ? confirm(visit, disable) : actionButton(visit, `${href}/enable`, 'Enable')
-  }${confirm(visit, rotate)}${confirm(visit, remove)}</div>`;
+  const test = postForm(visit, `${href}/test`)`${onceField()}<button class="button">Send test delivery</button>`;
+  const disable = confirm(visit, `${href}/disable`, { open: 'Disable…', submit: 'Disable webhook', small: false });
+  const rotation = { open: 'Rotate secret…', submit: 'Rotate secret', small: false, fields: onceField() };
+  const removal = { open: 'Remove…', submit: 'Remove webhook', small: false, removes: true };
+  return html`<div class="row top">${isEnabled && test}${
+    isEnabled
+      ? disable`Disable this webhook? Nothing is sent until you enable it again. Missed events can be recovered for 30 days.`
+      : actionButton(visit, `${href}/enable`, 'Enable')
+  }${confirm(
+    visit,
+    `${href}/rotate`,
+    rotation,
+  )`Create a new signing secret? Deliveries are signed with the old one, too, for 24
+hours. At most three secrets are valid at a time.`}${confirm(
+    visit,
+    `${href}/remove`,
+    removal,
+  )`Remove this webhook permanently?
+Nothing more is sent to it, and its deliveries are no longer shown.`}</div>`;
 }
 
 function recoverForm(visit: Visit, webhook: WebhookDocument, problems: Problems): Html {
