@@ -23,7 +23,7 @@ import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, cursorPager, type Fields, neighbours, noticeOf, tabs } from '../parts/links.ts';
 import { type OtherParty, otherPartyOf } from '../parts/other-party.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
-import { type Column, column, dataTable } from '../parts/tables.ts';
+import { type Column, column, dataTable, labelledColumn } from '../parts/tables.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
 import type { Form } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
@@ -261,12 +261,8 @@ const bookingColumns = <T>(
   ...nameColumns(party, bookingOf),
 ];
 
-const money = <T>(label: string, classes: string, cell: (row: T) => Html | string): Column<T> => ({
-  label,
-  classes: `number ${classes}`,
-  isLabelled: true,
-  cell,
-});
+const money = <T>(label: string, classes: string, cell: (row: T) => Html | string): Column<T> =>
+  labelledColumn(label, `number ${classes}`, cell);
 
 const keptLabel = (kind: Account['kind']): string => (kind === 'Community' ? 'Earnings' : 'Service fee');
 

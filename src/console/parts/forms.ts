@@ -58,12 +58,8 @@ export type Field = Control & { readonly type?: 'text' | 'number' | 'url' | 'ema
 
 /** An input with its label, hint and error, which are associated with it for screen readers. */
 export function field({ type = 'text', value = '', required = false, ...rest }: Field): Html {
-  return labelled(
-    rest,
-    (ariaAttributes) =>
-      html`<input id="${rest.name}" name="${rest.name}" type="${type}" value="${String(value)}"
-${type === 'text' && raw(' dir="auto"')}${flag('required', required)}${attributes(rest.attributes ?? {})}${ariaAttributes}>`,
-  );
+  return labelled(rest)`<input id="${rest.name}" name="${rest.name}" type="${type}" value="${String(value)}"
+${type === 'text' && raw(' dir="auto"')}${flag('required', required)}${attributes(rest.attributes ?? {})}${ariaOf(rest)}>`;
 }
 
 /** What a field shows of a form: the text that was typed into it, and its error. */
@@ -117,24 +113,19 @@ function pickable(
   calendar: 'date' | 'moment',
   textOf: (typed: string) => string,
 ): Html {
+  const { name, label } = rest;
   return labelled(
     rest,
-    (ariaAttributes) =>
-      html`<span class="pickable"><input id="${rest.name}" name="${rest.name}" type="text" value="${textOf(String(value))}"
+  )`<span class="pickable"><input id="${name}" name="${name}" type="text" value="${textOf(String(value))}"
 autocomplete="off" spellcheck="false" data-calendar="${calendar}"
-${flag('required', required)}${attributes({ 'data-earliest': earliest, ...rest.attributes })}${ariaAttributes}><button
-type="button" class="button quiet pick" hidden aria-label="${rest.label}: choose from a calendar">${icon('calendar')}</button></span>`,
-  );
+${flag('required', required)}${attributes({ 'data-earliest': earliest, ...rest.attributes })}${ariaOf(rest)}><button
+type="button" class="button quiet pick" hidden aria-label="${label}: choose from a calendar">${icon('calendar')}</button></span>`;
 }
 
 export function textArea({ value = '', required = false, ...rest }: Control): Html {
-  return labelled(
-    rest,
-    (ariaAttributes) =>
-      html`<textarea id="${rest.name}" name="${rest.name}" dir="auto"
-${flag('required', required)}${attributes(rest.attributes ?? {})}${ariaAttributes}>
-${String(value)}</textarea>${counter(rest.name, Number(rest.attributes?.maxlength))}`,
-  );
+  return labelled(rest)`<textarea id="${rest.name}" name="${rest.name}" dir="auto"
+${flag('required', required)}${attributes(rest.attributes ?? {})}${ariaOf(rest)}>
+${String(value)}</textarea>${counter(rest.name, Number(rest.attributes?.maxlength))}`;
 }
 
 /** The maximum length of a field. With JavaScript it shows how many characters are typed (`forms.js`). */
@@ -148,40 +139,37 @@ export const fileField = ({
   maxBytes,
   ...rest
 }: Pick<Control, 'name' | 'label' | 'hint' | 'problems'> & { readonly maxBytes: number }): Html =>
-  labelled(
-    rest,
-    (ariaAttributes) =>
-      html`<input id="${rest.name}" name="${rest.name}" type="file" accept=".csv,text/csv" data-max-bytes="${String(maxBytes)}"
-required${ariaAttributes}>`,
-  );
+  labelled(rest)`<input id="${rest.name}" name="${rest.name}" type="file" accept=".csv,text/csv"
+data-max-bytes="${String(maxBytes)}" required${ariaOf(rest)}>`;
 
 export type Option = { readonly value: string; readonly label: string };
 
 export function select({ value = '', options, ...rest }: Field & { readonly options: readonly Option[] }): Html {
-  return labelled(
-    rest,
-    (ariaAttributes) =>
-      html`<select id="${rest.name}" name="${rest.name}"${ariaAttributes}>${options.map(
-        (option) =>
-          html`<option value="${option.value}"${flag('selected', option.value === String(value))}>${option.label}</option>`,
-      )}</select>`,
-  );
+  return labelled(rest)`<select id="${rest.name}" name="${rest.name}"${ariaOf(rest)}>${options.map(
+    (option) =>
+      html`<option value="${option.value}"${flag('selected', option.value === String(value))}>${option.label}</option>`,
+  )}</select>`;
 }
 
-function labelled(
-  { name, label, hint, problems = {} }: Pick<Control, 'name' | 'label' | 'hint' | 'problems'>,
-  control: (ariaAttributes: Html) => Html,
-): Html {
+type Described = Pick<Control, 'name' | 'label' | 'hint' | 'problems'>;
+
+/** A control with its label, hint and error. The control follows as a template, as after `html`. */
+const labelled =
+  ({ name, label, hint, problems = {} }: Described) =>
+  (...control: Parameters<typeof html>): Html =>
+    html`<div class="field"><label for="${name}">${label}</label>
+${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+${html(...control)}${errorText(name, problems[name])}</div>`;
+
+/** The attributes that associate a control with its hint and its error. */
+function ariaOf({ name, hint, problems = {} }: Described): Html {
   const problem = problems[name];
   // Without `counter`, which a screen reader would read with every character.
   const describedBy = [hint && `${name}-hint`, problem && `${name}-error`].filter(Boolean).join(' ');
-  const ariaAttributes = attributes({
-    'aria-describedby': describedBy === '' ? undefined : describedBy,
+  return attributes({
+    'aria-describedby': describedBy || undefined,
     'aria-invalid': problem === undefined ? undefined : 'true',
   });
-  return html`<div class="field"><label for="${name}">${label}</label>
-${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-${control(ariaAttributes)}${errorText(name, problem)}</div>`;
 }
 
 /** The error below a field. */

@@ -157,12 +157,8 @@ function searchResults(text: string, spaces: readonly Space[], settings: Setting
 function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: Settings): Html {
   const zone = onlyZone(spaces);
   const total = ({ eventFee }: Space) => amount(priceOf(eventFee, serviceFeePercent).totalPrice, currency);
-  const term = (name: keyof typeof LABELS, classes: string, label: string = LABELS[name]) => ({
-    label,
-    classes,
-    isLabelled: true,
-    cell: (space: Space) => shownTerms(space, currency)[name],
-  });
+  const term = (name: keyof typeof LABELS, classes: string, label: string = LABELS[name]) =>
+    labelledColumn<Space>(label, classes, (space) => shownTerms(space, currency)[name]);
   const table = dataTable({ caption: 'Spaces', classes: 'lines' }, spaces, [
     rowHeading(
       LABELS.name,
