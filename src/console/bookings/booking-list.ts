@@ -69,7 +69,7 @@ export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
 ${!isWrong && filterTabs(filter)}
 <div class="stack full" id="bookings" data-live-region>${
         isWrong
-          ? emptyState('warning', 'No search yet', 'Fix the fields above, then search again.')
+          ? emptyState('warning', 'No search yet')`Fix the fields above, then search again.`
           : await list(visit, filter)
       }</div>`,
     };
@@ -240,7 +240,7 @@ function nothingFound(
     : isNarrow && isName && buttonLink(all, 'Search all bookings', 'quiet');
   const clear = buttonLink(PATH, 'Clear the search', 'quiet');
   const reason = whyNothing(account, filter, numbered, isName);
-  return emptyState('search', 'Nothing found', reason, html`<div class="row">${next}${clear}</div>`);
+  return emptyState('search', 'Nothing found', html`<div class="row">${next}${clear}</div>`)`${reason}`;
 }
 
 function whyNothing(
@@ -268,5 +268,5 @@ function empty({ kind }: Account, filter: ListFilter): Html {
     kind === 'Community'
       ? ['Bookings appear here as soon as a brand requests one of your spaces.', '/console/spaces', 'View your spaces']
       : ['Find a space, choose a date and a start time, and send a request.', '/console/find', 'Find a space'];
-  return emptyState('list', `No ${kindOf(filter).toLowerCase()}`, text, buttonLink(href, label));
+  return emptyState('list', `No ${kindOf(filter).toLowerCase()}`, buttonLink(href, label))`${text}`;
 }

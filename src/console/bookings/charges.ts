@@ -200,7 +200,7 @@ function empty(isCommunity: boolean, month: string): Html {
   const [what, text, href, label] = isCommunity
     ? ['earnings', 'Earnings appear here as soon as a request is approved.', '/console/inbox', 'View requests']
     : ['charges', 'Charges appear here as soon as a community approves your request.', '/console/find', 'Find a space'];
-  return emptyState('charge', `No ${what} for ${monthName(month)}`, text, buttonLink(href, label));
+  return emptyState('charge', `No ${what} for ${monthName(month)}`, buttonLink(href, label))`${text}`;
 }
 
 function figures(totals: readonly ChargeTotals[], isCommunity: boolean, currency: string): Html {

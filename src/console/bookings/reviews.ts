@@ -120,7 +120,7 @@ function summary(byRating: ReadonlyMap<number, number>): Html | undefined {
 function empty(visit: Visit, filter: Filter): Html {
   if (Object.keys(filter).length > 0) {
     const all = buttonLink(PATH, 'Show all reviews');
-    return emptyState('star', 'No reviews match', 'Choose another space or rating.', all);
+    return emptyState('star', 'No reviews match', all)`Choose another space or rating.`;
   }
   const past = buttonLink('/console/bookings?when=past', 'View past bookings', 'quiet');
   const [heading, text] =
@@ -129,5 +129,5 @@ function empty(visit: Visit, filter: Filter): Html {
       : may(visit, 'Coordinator')
         ? ['You have not written a review yet', 'After an event, open the booking to write one.']
         : ['No reviews yet', 'After an event, a Coordinator or a Manager can write one.'];
-  return emptyState('star', heading, text, past);
+  return emptyState('star', heading, past)`${text}`;
 }

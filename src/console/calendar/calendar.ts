@@ -263,7 +263,7 @@ async function schedule(
   if (day === undefined || group === undefined) {
     const add = may(visit, 'Manager') && buttonLink('/console/spaces/new', 'Add a space');
     const text = add ? 'Add your first space, and brands can find it right away.' : NO_SPACE;
-    return emptyState('space', 'No spaces yet', text, add);
+    return emptyState('space', 'No spaces yet', add)`${text}`;
   }
   const { groups, current, bookings, cancelled, closures } = day;
   const path = `${PATH}/${plan.date}`;
@@ -305,12 +305,7 @@ const isList = (spaces: readonly Space[]): boolean => spaces.length > MOST_TABS;
 
 function noSuchSpace(href: string): Html {
   const all = buttonLink(href, 'Show all spaces', 'quiet');
-  return emptyState(
-    'warning',
-    'Nothing to show',
-    'The address of this page asks for a space that you do not have.',
-    all,
-  );
+  return emptyState('warning', 'Nothing to show', all)`The address of this page asks for a space that you do not have.`;
 }
 
 /**

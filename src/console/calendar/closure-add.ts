@@ -121,9 +121,8 @@ function addPage(
         ? emptyState(
             'space',
             'No spaces yet',
-            'There must be a space first.',
             may(visit, 'Manager') && buttonLink('/console/spaces/new', 'Add a space'),
-          )
+          )`There must be a space first.`
         : postForm(visit, PATH, 'card fields narrow closure-form')`${content}`,
   };
 }

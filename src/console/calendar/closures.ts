@@ -56,7 +56,7 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
       ...(may(visit, 'Coordinator') && { actions }),
       main: html`<div id="closures" data-live-region>${
         list.length === 0
-          ? emptyState('calendar', 'Nothing is closed', may(visit, 'Coordinator') && HOW_TO_CLOSE)
+          ? emptyState('calendar', 'Nothing is closed')`${may(visit, 'Coordinator') && HOW_TO_CLOSE}`
           : closureTable(list, namesOf(spaces.filter((space) => space !== undefined)))
       }</div>`,
     };

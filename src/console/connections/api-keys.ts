@@ -70,8 +70,7 @@ export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage }: 
           ? emptyState(
               'key',
               'No API keys yet',
-              'Create one for each program, so that you can revoke it without affecting the others.',
-            )
+            )`Create one for each program, so that you can revoke it without affecting the others.`
           : keyTable(visit, active, used)
       }${
         revoked.length > 0 &&

@@ -73,8 +73,7 @@ export function calendarFeedPages(routes: Routes, { commands, queries, users }: 
           ? emptyState(
               'calendar',
               'No calendar feeds yet',
-              'Add one for each calendar program, so that you can revoke it without affecting the others.',
-            )
+            )`Add one for each calendar program, so that you can revoke it without affecting the others.`
           : feedTable(visit, feeds, spaces, emails)
       }</div>
 <div>${newFeedForm(visit, spaces, problems)}</div></div>`,

@@ -37,11 +37,7 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
 <a href="${historyOfAll('apps')}">History</a>`,
       main: html`<div class="split"><div>${
         cards.length === 0
-          ? emptyState(
-              'apps',
-              'No connected apps',
-              'An app that needs access sends you here to sign in and approve it.',
-            )
+          ? emptyState('apps', 'No connected apps')`An app that needs access sends you here to sign in and approve it.`
           : html`<ul class="stack">${cards}</ul>`
       }</div><div>${connectAssistant(publicUrl)}</div></div>`,
     };
@@ -112,8 +108,7 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
           ? emptyState(
               'client',
               'No service clients yet',
-              html`For a simple script, an <a href="/console/keys">API key</a> is enough. Create a client for a service that uses OAuth.`,
-            )
+            )`For a simple script, an <a href="/console/keys">API key</a> is enough. Create a client for a service that uses OAuth.`
           : clientTable(visit, list)
       }</div><div>${newClientForm(visit, problems)}</div></div>`,
     };

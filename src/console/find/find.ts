@@ -57,9 +57,9 @@ export function findPages({ brand }: ConsoleRoutes, { queries, settings }: PageD
       main: html`${filterForm(visit, filter, communities, problems, currency)}
 ${
   spaces.length === 0
-    ? emptyState('space', 'No spaces yet', 'Spaces appear here as soon as a community adds one.')
+    ? emptyState('space', 'No spaces yet')`Spaces appear here as soon as a community adds one.`
     : hasProblems(problems)
-      ? emptyState('search', 'No search yet', 'Fix the fields above, then search again.')
+      ? emptyState('search', 'No search yet')`Fix the fields above, then search again.`
       : await results(search, spaces)
 }`,
     };
@@ -130,9 +130,8 @@ with ${clock(hour ?? 0)} free</a></li>`;
     return emptyState(
       'search',
       'Nothing found',
-      html`No space${wanted} on ${longDate(date)}.`,
       html`<p>Change one thing:</p><ul class="bullets">${another}${wider}</ul>`,
-    );
+    )`No space${wanted} on ${longDate(date)}.`;
   }
 
   /** The next day on which a space that matches the rest of the filter is free at the hour. */

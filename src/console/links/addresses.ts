@@ -30,5 +30,5 @@ const confirmPage = (token: string, { email, pendingEmail }: User, problem?: str
   title: 'Confirm your address',
   lead: html`${named(pendingEmail ?? email)}${pendingEmail !== undefined && html` replaces ${named(email)} once you confirm it`}.`,
   problem,
-  main: linkForm(PATH, token, html`<button class="button full" type="submit">Confirm address</button>`),
+  main: linkForm(PATH, token)`<button class="button full" type="submit">Confirm address</button>`,
 });

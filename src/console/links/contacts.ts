@@ -21,7 +21,7 @@ export function contactRoutes(
       title: 'Confirm a contact address',
       lead: html`Replies to mail about bookings of ${named(await accountName(account))} go to ${named(address)} once you confirm it.`,
       problem,
-      main: linkForm(PATH, token, html`<button class="button full" type="submit">Confirm address</button>`),
+      main: linkForm(PATH, token)`<button class="button full" type="submit">Confirm address</button>`,
     }),
     act: async (token, _checked, _form, _request, reply) =>
       (await confirmation.confirm(token)) ?? reply.redirect(CONFIRMED, 303),

@@ -53,9 +53,5 @@ const signInFirst = (token: string, { email }: Invitation): Html =>
 <a class="button full" href="${addressOf(`${PATH}/accept`, { link: token })}">Sign in</a>`;
 
 const newUserForm = (token: string, { email }: Invitation): Html =>
-  linkForm(
-    PATH,
-    token,
-    html`<p>Set a password to accept. You sign in with it and your address.</p>
-${newPasswordFields(email, 'Password')}<button class="button full" type="submit">Accept</button>`,
-  );
+  linkForm(PATH, token)`<p>Set a password to accept. You sign in with it and your address.</p>
+${newPasswordFields(email, 'Password')}<button class="button full" type="submit">Accept</button>`;

@@ -126,9 +126,11 @@ export const sendEnded = (reply: FastifyReply, next: typeof TO_CONSOLE): Fastify
 
 export const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
 
-/** A form that carries a link, so that nothing but the link is needed. */
-export const linkForm = (action: string, token: string, content: Interpolated): Html =>
-  html`<form class="fields" method="post" action="${action}">${hiddenField('link', token)}${content}</form>`;
+/** A form that carries a link, so that nothing but the link is needed. Its content follows as a template, as after `html`. */
+export const linkForm =
+  (action: string, token: string) =>
+  (...content: Parameters<typeof html>): Html =>
+    html`<form class="fields" method="post" action="${action}">${hiddenField('link', token)}${html(...content)}</form>`;
 
 /** A new password, with the address that a password manager keeps it for. */
 export const newPasswordFields = (email: string, label = 'New password'): Html => html`<div class="field">

@@ -91,6 +91,5 @@ const newPage = (token: string, email: string, problem?: string) => ({
   main: linkForm(
     NEW,
     token,
-    html`${newPasswordFields(email)}<button class="button full" type="submit">Set password</button>`,
-  ),
+  )`${newPasswordFields(email)}<button class="button full" type="submit">Set password</button>`,
 });

@@ -151,9 +151,11 @@ function problemSummary(problems: Problems): Html | undefined {
   }</div></div>`;
 }
 
-/** Shown in place of an empty list or page: the reason, and what to do. */
-export const emptyState = (picture: IconName, heading: Interpolated, text: Interpolated, next?: Interpolated): Html =>
-  html`<div class="empty">${icon(picture)}<h2>${heading}</h2><p>${text}</p>${next}</div>`;
+/** Shown in place of an empty list or page: what to do next, and the reason, which follows as a template, as after `html`. */
+export const emptyState =
+  (picture: IconName, heading: Interpolated, next?: Interpolated) =>
+  (...text: Parameters<typeof html>): Html =>
+    html`<div class="empty">${icon(picture)}<h2>${heading}</h2><p>${html(...text)}</p>${next}</div>`;
 
 export const buttonLink = (href: string, label: Interpolated, classes = ''): Html =>
   html`<a class="button ${classes}" href="${href}">${label}</a>`;

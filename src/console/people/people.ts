@@ -90,7 +90,7 @@ function lists(visit: Visit, members: readonly User[], open: readonly Invitation
   const text = visit.query.text('q');
   const all = text !== '' && html`<a class="on-screen" href="${PATH}">Show all people</a>`;
   if (members.length + open.length === 0)
-    return emptyState('search', 'Nothing found', html`No address has ‘${named(text)}’ in it.`, all || undefined);
+    return emptyState('search', 'Nothing found', all || undefined)`No address has ‘${named(text)}’ in it.`;
   const last = Math.max(1, Math.ceil(members.length / PER_PAGE));
   const wanted = visit.query.integer('page');
   const page = wanted >= 1 ? Math.min(wanted, last) : 1;

@@ -192,18 +192,18 @@ function nothing(visit: Visit, list: RequestList, pending: number, hasSpaces: bo
     // A page that was kept open, or its address from another account.
     if (pending > 0) {
       const first = buttonLink(inboxPath({ ...list, after: undefined }), 'Show pending requests');
-      return emptyState('inbox', 'There are pending requests', 'None of them is on this page.', first);
+      return emptyState('inbox', 'There are pending requests', first)`None of them is on this page.`;
     }
     if (isFiltered(list)) {
       const all = buttonLink('/console/inbox', 'Show all requests');
-      return emptyState('inbox', 'No requests match', 'Matching requests appear here automatically.', all);
+      return emptyState('inbox', 'No requests match', all)`Matching requests appear here automatically.`;
     }
     if (!hasSpaces) {
       const add = may(visit, 'Manager') && buttonLink('/console/spaces/new', 'Add a space');
       const text = add
         ? 'Add your first space, and brands can find and request it.'
         : 'Once a Manager adds a space, brands can find and request it.';
-      return emptyState('inbox', 'No requests yet', text, add);
+      return emptyState('inbox', 'No requests yet', add)`${text}`;
     }
     const links = html`<div class="row">${buttonLink('/console/calendar', 'Open calendar')}
 ${buttonLink('/console/spaces', 'View your spaces', 'quiet')}</div>`;
@@ -211,7 +211,7 @@ ${buttonLink('/console/spaces', 'View your spaces', 'quiet')}</div>`;
       ? 'check your calendar or make sure that your spaces are up to date.'
       : 'check your calendar.';
     const text = `New requests appear here automatically. In the meantime, ${meanwhile}`;
-    return emptyState('inbox', 'No pending requests', text, links);
+    return emptyState('inbox', 'No pending requests', links)`${text}`;
   }
 }
 

@@ -119,7 +119,7 @@ ${isManager && buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</di
     const text = isManager
       ? 'Set its opening hours, event length and fee, and brands can find it right away.'
       : 'A Manager can add one.';
-    return { ...page, main: emptyState('space', 'No spaces yet', text, add) };
+    return { ...page, main: emptyState('space', 'No spaces yet', add)`${text}` };
   }
   if (spaces.length <= MAX_CARDS)
     return {
@@ -147,7 +147,7 @@ function searchResults(text: string, spaces: readonly Space[], settings: Setting
   const words = wordsOf(text);
   const matching = text === '' ? spaces : spaces.filter(({ name }) => isCalled([folded(name)], words));
   const all = html`<a class="on-screen" href="${PATH}">Show all spaces</a>`;
-  if (matching.length === 0) return emptyState('search', 'Nothing found', html`No spaces match ‘${named(text)}’.`, all);
+  if (matching.length === 0) return emptyState('search', 'Nothing found', all)`No spaces match ‘${named(text)}’.`;
   const closed = matching.filter(({ active }) => !active).length;
   const results = text !== '' && html`Results for ‘${named(text)}’: `;
   const count = html`${results}${counted(matching.length, 'space')}${closed > 0 && `, ${closed} of them closed`}.`;

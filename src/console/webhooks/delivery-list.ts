@@ -249,7 +249,7 @@ const matches = ({ event, delivery }: Row, filter: Filter): boolean =>
 function nothing(filter: Filter, isLater: boolean, lookedBackTo: string | undefined): Html {
   const { wanted, state, event } = filter;
   const kind = `${state === undefined ? '' : `${state.toLowerCase()} `}deliveries${event === undefined ? '' : ` of ${event}`}`;
-  const empty = (heading: string, text: string) => emptyState('webhook', heading, text);
+  const empty = (heading: string, text: string) => emptyState('webhook', heading)`${text}`;
   if (isLater && lookedBackTo === undefined) return empty(`No more ${kind}`, 'There is nothing further back.');
   if (typeof wanted === 'object') {
     const which = 'id' in wanted ? 'with this webhook-id' : `for booking ${wanted.bookingId}`;

@@ -139,7 +139,7 @@ they happen. <a href="${historyOfAll('webhooks')}">History</a>`,
     problems,
     main: html`${list.length > 0 && findDelivery}<div class="split"><div id="webhooks" data-live-region>${
       list.length === 0
-        ? emptyState('webhook', 'No webhooks yet', 'Register an endpoint and send it a test delivery.')
+        ? emptyState('webhook', 'No webhooks yet')`Register an endpoint and send it a test delivery.`
         : webhookTable(list)
     }</div>
 <div>${newWebhookForm(visit, problems)}</div></div>`,

@@ -64,8 +64,7 @@ export function historyPages(routes: Routes, { queries }: PageDeps): void {
           ? emptyState(
               'list',
               'Nothing here',
-              cursors.before === undefined ? 'Nothing of this kind has changed yet.' : 'There is nothing earlier.',
-            )
+            )`${cursors.before === undefined ? 'Nothing of this kind has changed yet.' : 'There is nothing earlier.'}`
           : changeTable(changes, format)
       }${cursorPager(PATH, of === undefined ? filter : { ...filter, via }, beside, 'before')}</div>`,
     };

@@ -50,8 +50,8 @@ async function listPage({ mail, users, invitations }: PageDeps, visit: Visit): P
 
 const nothingFailed = (isConfigured: boolean) =>
   isConfigured
-    ? emptyState('mail', 'Every mail was sent', 'A mail that the mail server refuses is listed here.')
-    : emptyState('mail', 'No mail is sent', 'The operator of this service has not set up mail.');
+    ? emptyState('mail', 'Every mail was sent')`A mail that the mail server refuses is listed here.`
+    : emptyState('mail', 'No mail is sent')`The operator of this service has not set up mail.`;
 
 function failedTable(visit: Visit, failed: readonly MailRecord[], emails: ReadonlyMap<string, string | undefined>) {
   const readerOf = ({ userId }: MailRecord): string => emails.get(userId) ?? 'a removed user';
