@@ -7,7 +7,7 @@ import type { Users } from '../auth/users.ts';
 import { openAttemptCounts } from '../authorization-server/attempt-counts.ts';
 import type { AuthorizationServer } from '../authorization-server/authorization-server.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
-import { type AccountKind, accountKey } from '../domain/account.ts';
+import { type Account, type AccountKind, accountKey } from '../domain/account.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { registerAssets } from '../html/assets.ts';
 import { registerCompression } from '../http/compression.ts';
@@ -172,25 +172,16 @@ function routesOf(
       handler: (request, reply) => handle(request, reply, route),
     });
   }
-  const of = (kind?: AccountKind): Routes => ({
-    get: (path, least, handler) => add('GET', path, { least, kind, handler }),
-    post: (path, least, handler, repeated) => add('POST', path, { least, kind, handler, repeated }),
-    upload: (path, least, handler) => add('POST', path, { least, kind, handler, takesFile: true }),
+  /** @param forAny makes a handler one for any account */
+  const of = <A extends Account>(forAny: (handler: Handler<A>) => Handler, kind?: AccountKind): Routes<A> => ({
+    get: (path, least, handler) => add('GET', path, { least, kind, handler: forAny(handler) }),
+    post: (path, least, handler, repeated) =>
+      add('POST', path, { least, kind, handler: forAny(handler), repeated: repeated && forAny(repeated) }),
+    upload: (path, least, handler) => add('POST', path, { least, kind, handler: forAny(handler), takesFile: true }),
   });
-
-  function only<K extends AccountKind>(kind: K): Routes<AccountOf<K>> {
-    const { get, post, upload } = of(kind);
-    const guarded =
-      (handler: Handler<AccountOf<K>>): Handler =>
-      async (visit) =>
-        isOfKind(visit, kind) ? handler(visit) : missing('page');
-    return {
-      get: (path, least, handler) => get(path, least, guarded(handler)),
-      post: (path, least, handler, repeated) => post(path, least, guarded(handler), repeated && guarded(repeated)),
-      upload: (path, least, handler) => upload(path, least, guarded(handler)),
-    };
-  }
-  return { ...of(), community: only('Community'), brand: only('Brand') };
+  const only = <K extends AccountKind>(kind: K): Routes<AccountOf<K>> =>
+    of((handler) => async (visit) => (isOfKind(visit, kind) ? handler(visit) : missing('page')), kind);
+  return { ...of<Account>((handler) => handler), community: only('Community'), brand: only('Brand') };
 }
 
 /** Server-sent events for open pages. */

@@ -5,7 +5,7 @@ import type { Space } from '../../domain/space.ts';
 import { capitalised, counted } from '../../html/formats.ts';
 import { html } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
-import { type Answer, nothingToDo, type PageContent } from '../parts/answer.ts';
+import type { Answer, PageContent } from '../parts/answer.ts';
 import { backTo, viaField } from '../parts/back-link.ts';
 import { hasProblems, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
@@ -20,7 +20,7 @@ import {
   problemsOfCancelling,
 } from './closure-bookings.ts';
 import { closureFields, problemsInAddress, readClosure, type TypedClosure, typedIn } from './closure-form.ts';
-import { CLOSURES, inTime, keptText, WORD } from './closures.ts';
+import { CLOSURES, GOES_ON, inTime, keptText, WORD } from './closures.ts';
 
 const PATH = `${CLOSURES}/new`;
 const LABELS = { title: 'Title', from: 'First day', to: 'Last day' } as const;
@@ -49,8 +49,7 @@ export function closureAddPages({ community }: ConsoleRoutes, deps: PageDeps): v
     if (hasProblems(problems)) return takenPage(visit, typed, wanted, problems);
     const cancelled = cancels ? await cancelTicked(deps, visit) : undefined;
     const outcome = await inTime(commands.closures.add({ ...wanted, communityId: account.id }, context));
-    if (outcome === 'Working')
-      return nothingToDo(CLOSURES, 'This takes a moment and goes on. The list shows how far it is.');
+    if (outcome === 'Working') return GOES_ON;
     if (!isRefusal(outcome)) return addedAnswer(visit, typed, outcome, cancelled?.flash);
     const page = await takenPage(visit, typed, wanted, problemsOf(outcome));
     return cancelled === undefined ? page : { ...page, flash: [cancelled.flash] };

@@ -11,7 +11,16 @@ import { readDate } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
 import { hourFields, hoursIn, titleField } from './closure-form.ts';
-import { CHANGED_MEANWHILE, CLOSURES, closureRoutes, datesText, inTime, keptText, titleOf } from './closures.ts';
+import {
+  CHANGED_MEANWHILE,
+  CLOSURES,
+  closureRoutes,
+  datesText,
+  GOES_ON,
+  inTime,
+  keptText,
+  titleOf,
+} from './closures.ts';
 
 const PATH = `${CLOSURES}/:id/change`;
 const LABELS = { title: 'Title', date: 'Only on this date' } as const;
@@ -40,8 +49,7 @@ export function closureChangePages({ community }: ConsoleRoutes, { commands, que
     const wanted = { title: typed.title, start: hours.start, until: hours.until, ...defined({ date }) };
     const name = { closureId: closure.closureId, communityId: account.id };
     const outcome = await inTime(commands.closures.change({ ...name, ...wanted }, context));
-    if (outcome === 'Working')
-      return nothingToDo(CLOSURES, 'This takes a moment and goes on. The list shows how far it is.');
+    if (outcome === 'Working') return GOES_ON;
     if (isRefusal(outcome)) return changePage(visit, closure, typed, problemsOf(outcome));
     return answerOf(outcome);
   });

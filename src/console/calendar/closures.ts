@@ -34,6 +34,8 @@ const HOW_TO_CLOSE = 'Close a day for all spaces, or enter an event of your own.
 
 export const CHANGED_MEANWHILE = 'It was changed meanwhile, and is like this now. Nothing else has changed.';
 
+export const GOES_ON = nothingToDo(CLOSURES, 'This takes a moment and goes on. The list shows how far it is.');
+
 /** A form that takes longer is answered before it is done, and goes on. */
 const ANSWERED_WITHIN_MS = 4_000;
 

@@ -187,15 +187,18 @@ const cardActions = (visit: Visit, space: Space): Html =>
 ${buttonLink(`${PATH}/${space.spaceId}`, html`Edit<span class="visually-hidden"> ${named(space.name)}</span>`, 'quiet small')}
 ${openOrClose(visit, space)}</div>`;
 
-function card(visit: Visit, space: Space): Html {
-  const { currency, serviceFeePercent } = visit.settings;
+/** The facts of a space that brands ask for. */
+export function termFacts(space: Space, { currency, serviceFeePercent }: Settings): Html {
   const terms = shownTerms(space, currency);
   const { totalPrice } = priceOf(space.eventFee, serviceFeePercent);
+  return html`<dt>${LABELS.durationHours}</dt><dd>${terms.durationHours}</dd>
+<dt>You earn</dt><dd>${terms.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
+<dt>${LABELS.answerHours}</dt><dd>${terms.answerHours}</dd>`;
+}
+
+function card(visit: Visit, space: Space): Html {
   return html`<li class="card"><div class="row apart"><h2><a href="${PATH}/${space.spaceId}">${named(space.name)}</a></h2>
 ${openBadge(space)}</div>
-<dl class="facts"><dt>Opening hours</dt><dd>${weekText(space, currency)}</dd>
-<dt>${LABELS.durationHours}</dt><dd>${terms.durationHours}</dd>
-<dt>You earn</dt><dd>${terms.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
-<dt>${LABELS.answerHours}</dt><dd>${terms.answerHours}</dd></dl>
+<dl class="facts"><dt>Opening hours</dt><dd>${weekText(space, visit.settings.currency)}</dd>${termFacts(space, visit.settings)}</dl>
 ${may(visit, 'Manager') && cardActions(visit, space)}</li>`;
 }

@@ -4,9 +4,9 @@ import { cents } from '../../domain/ids.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { ANSWER_HOURS, DEFAULT_ANSWER_HOURS, DURATION_HOURS, HOUR, NAME } from '../../domain/limits.ts';
 import { picked } from '../../domain/picked.ts';
-import { AMOUNT_RULE, formatAmount, parseAmount, priceOf } from '../../domain/pricing.ts';
+import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
 import { SPACE_TERMS, type Space, wrongTerms } from '../../domain/space.ts';
-import { amount, momentIn } from '../../html/formats.ts';
+import { momentIn } from '../../html/formats.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
 import type { SpaceNow } from '../../queries/space-changes.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
@@ -28,6 +28,7 @@ import {
   shownTerms,
   spaceList,
   type Typed,
+  termFacts,
   weekText,
 } from './space-list.ts';
 
@@ -147,18 +148,13 @@ ${openOrClose(visit, space, (path) => withVia(visit, path))}</section>
 
 /** The terms of a space, for those who may not change them. */
 function termsPage(visit: Visit, space: Space): PageContent {
-  const { currency, serviceFeePercent } = visit.settings;
-  const terms = shownTerms(space, currency);
-  const { totalPrice } = priceOf(space.eventFee, serviceFeePercent);
   return {
     title: namedText(space.name),
     back: backTo(visit, { href: PATH, label: 'Spaces' }),
     actions: openBadge(space),
     main: html`<section class="card narrow"><h2 class="visually-hidden">Terms</h2>
-<p>${weekText(space, currency)}.${rulesText(space)}</p>
-<dl class="facts"><dt>${LABELS.durationHours}</dt><dd>${terms.durationHours}</dd>
-<dt>You earn</dt><dd>${terms.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
-<dt>${LABELS.answerHours}</dt><dd>${terms.answerHours}</dd></dl>
+<p>${weekText(space, visit.settings.currency)}.${rulesText(space)}</p>
+<dl class="facts">${termFacts(space, visit.settings)}</dl>
 <p class="muted small">A Manager of the community can change them.</p></section>
 <p class="muted small"><a href="${historyOf('space', space.spaceId, visit)}">Change history</a></p>`,
   };

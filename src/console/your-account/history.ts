@@ -18,6 +18,7 @@ import type { PageDeps, Routes } from '../parts/routes.ts';
 import { column, dataTable, labelledColumn } from '../parts/tables.ts';
 import type { Form } from '../parts/typed-form.ts';
 import { may, type Visit } from '../parts/visit.ts';
+import { RULES } from '../spaces/hours-form.ts';
 import { LABELS as SPACE_LABELS } from '../spaces/space-list.ts';
 
 const PER_PAGE = 30;
@@ -221,10 +222,7 @@ const LABELS: Readonly<Record<string, string>> = {
   scopes: 'Permissions',
   timeZone: 'Time zone',
   week: 'Hours by weekday',
-  gapHours: 'Time between bookings',
-  noticeHours: 'Notice',
-  horizonDays: 'Days ahead',
-  cancelHours: 'Cancellation deadline',
+  ...RULES,
   date: 'Date',
   specialHours: 'Hours',
   spaces: 'Spaces',
