@@ -22,11 +22,8 @@ export function reviewForm(visit: Visit, { bookingId }: BookingDocument, problem
     label: `${index + 1} – ${label}`,
     checked: rated === String(index + 1),
   })).reverse();
-  return postForm(
-    visit,
-    `/console/bookings/${bookingId}/review`,
-    'fields',
-  )`${viaField(visit)}${choices({ name: 'rating', label: 'Rating', problems }, 'radio', ratings)}
+  return postForm(visit, `/console/bookings/${bookingId}/review`, 'fields')`${viaField(visit)}
+${choices({ name: 'rating', label: 'Rating', problems }, 'radio', ratings)}
 ${field({ ...control('title', 'Headline'), required: true, attributes: { maxlength: REVIEW_TITLE.max } })}
 ${textArea({
   ...control('content', 'Review'),

@@ -245,11 +245,8 @@ function leaveOutForm(visit: CommunityVisit, closure: ReadableClosure, problems:
     return undefined;
   const hint = 'The hours of this date can be booked again. It cannot be taken back.';
   const value = visit.form.text('date');
-  return postForm(
-    visit,
-    `${CLOSURES}/${closureId}/leave-out`,
-    'card fields narrow',
-  )`<h2>Leave out a date</h2>${dateField({ name: 'date', label: 'Date', hint, value, required: true, problems })}
+  return postForm(visit, `${CLOSURES}/${closureId}/leave-out`, 'card fields narrow')`<h2>Leave out a date</h2>
+${dateField({ name: 'date', label: 'Date', hint, value, required: true, problems })}
 <div><button class="button quiet">Leave out this date</button></div>`;
 }
 

@@ -67,10 +67,8 @@ export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage }: 
       problems,
       main: html`<div class="split"><div>${
         active.length === 0
-          ? emptyState(
-              'key',
-              'No API keys yet',
-            )`Create one for each program, so that you can revoke it without affecting the others.`
+          ? emptyState('key', 'No API keys yet')`Create one for each program, so that you can revoke it without
+affecting the others.`
           : keyTable(visit, active, used)
       }${
         revoked.length > 0 &&

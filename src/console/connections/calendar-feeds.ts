@@ -70,10 +70,8 @@ export function calendarFeedPages(routes: Routes, { commands, queries, users }: 
       problems,
       main: html`<div class="split"><div>${
         feeds.length === 0
-          ? emptyState(
-              'calendar',
-              'No calendar feeds yet',
-            )`Add one for each calendar program, so that you can revoke it without affecting the others.`
+          ? emptyState('calendar', 'No calendar feeds yet')`Add one for each calendar program, so that you can revoke
+it without affecting the others.`
           : feedTable(visit, feeds, spaces, emails)
       }</div>
 <div>${newFeedForm(visit, spaces, problems)}</div></div>`,

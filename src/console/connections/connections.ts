@@ -105,10 +105,8 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
       problems,
       main: html`<div class="split"><div>${
         list.length === 0
-          ? emptyState(
-              'client',
-              'No service clients yet',
-            )`For a simple script, an <a href="/console/keys">API key</a> is enough. Create a client for a service that uses OAuth.`
+          ? emptyState('client', 'No service clients yet')`For a simple script, an <a href="/console/keys">API key</a>
+is enough. Create a client for a service that uses OAuth.`
           : clientTable(visit, list)
       }</div><div>${newClientForm(visit, problems)}</div></div>`,
     };

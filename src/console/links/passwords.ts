@@ -88,8 +88,6 @@ const newPage = (token: string, email: string, problem?: string) => ({
   title: 'Set a new password',
   lead: html`For ${named(email)}. It signs you out of every browser.`,
   problem,
-  main: linkForm(
-    NEW,
-    token,
-  )`${newPasswordFields(email)}<button class="button full" type="submit">Set password</button>`,
+  main: linkForm(NEW, token)`${newPasswordFields(email)}
+<button class="button full" type="submit">Set password</button>`,
 });

@@ -52,11 +52,8 @@ export function acceptInvitationPages(routes: Routes, deps: PageDeps): void {
     return {
       title: 'You are a member',
       heading: html`You are a member of ${named(name)}`,
-      main: postForm(
-        visit,
-        '/console/account',
-        'row',
-      )`${hiddenField('to', '/console')}<button class="button" name="account" value="${accountKey(account)}">Switch to
+      main: postForm(visit, '/console/account', 'row')`${hiddenField('to', '/console')}
+<button class="button" name="account" value="${accountKey(account)}">Switch to
 it</button>`,
     };
   });

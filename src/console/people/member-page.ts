@@ -74,11 +74,8 @@ ${named(user.email)} from ${named(visit.accountName)}? If this was their last ac
 }
 
 function roleForm(visit: Visit, { user, role }: Member, problems: Problems): Html {
-  return postForm(
-    visit,
-    `${memberPath(user.id)}/role`,
-    'card fields narrow',
-  )`${hiddenField('was', role)}${roleChoices(role, problems)}
+  return postForm(visit, `${memberPath(user.id)}/role`, 'card fields narrow')`${hiddenField('was', role)}
+${roleChoices(role, problems)}
 <p class="muted small">It holds at once. Apps that this person connected for the account lose access, and can be connected
 again.</p><div><button class="button">Save role</button></div>`;
 }

@@ -124,10 +124,8 @@ function confirmAll(visit: Visit, picked: Picked, above: readonly BookingDocumen
   const back = { href: inboxPath(list, list), label: 'Requests' };
   const form = (requests: readonly BookingDocument[], button: string, classes = '') => {
     const confirmed = requests.map(({ bookingId }) => hiddenField('confirmed', bookingId));
-    return postForm(
-      visit,
-      '/console/inbox/approve',
-    )`${listFieldsOf(visit.form)}${idFields(requests)}${confirmed}<button class="button ${classes}">${button}</button>`;
+    return postForm(visit, '/console/inbox/approve')`${listFieldsOf(visit.form)}${idFields(requests)}${confirmed}
+<button class="button ${classes}">${button}</button>`;
   };
   const extent = extentOf(picked);
   const all = `${(picked.matching ?? 0) > selected.length ? 'Approve the first' : 'Approve all'} ${selected.length}`;

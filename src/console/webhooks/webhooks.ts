@@ -230,23 +230,20 @@ function webhookActions(visit: Visit, webhook: WebhookDocument): Html {
     visit,
     `${href}/rotate`,
     rotation,
-  )`Create a new signing secret? Deliveries are signed with the old one, too, for 24
-hours. At most three secrets are valid at a time.`}${confirm(
+  )`Create a new signing secret? Deliveries are signed with the old one, too,
+for 24 hours. At most three secrets are valid at a time.`}${confirm(
     visit,
     `${href}/remove`,
     removal,
-  )`Remove this webhook permanently?
-Nothing more is sent to it, and its deliveries are no longer shown.`}</div>`;
+  )`Remove this webhook
+permanently? Nothing more is sent to it, and its deliveries are no longer shown.`}</div>`;
 }
 
 function recoverForm(visit: Visit, webhook: WebhookDocument, problems: Problems): Html {
   const { zone, now, form } = visit;
   const yesterday = `${daysLater(localDate(now, zone), -1)}T00:00`;
-  return postForm(
-    visit,
-    `${webhookHref(webhook)}/recover`,
-    'card fields narrow',
-  )`${hiddenField('zone', zone)}<h2>Recover</h2>
+  return postForm(visit, `${webhookHref(webhook)}/recover`, 'card fields narrow')`${hiddenField('zone', zone)}
+<h2>Recover</h2>
 <p>Sends everything that has not arrived since a given time: failed deliveries, and events that occurred while the webhook
 was disabled. Goes back up to 30 days.</p>
 ${momentField({ name: 'since', label: 'Since', hint: zoneName(zone), value: form.text('since') || yesterday, required: true, problems })}
