@@ -221,22 +221,16 @@ function webhookActions(visit: Visit, webhook: WebhookDocument): Html {
   const test = postForm(visit, `${href}/test`)`${onceField()}<button class="button">Send test delivery</button>`;
   const disable = confirm(visit, `${href}/disable`, { open: 'Disable…', submit: 'Disable webhook', small: false });
   const rotation = { open: 'Rotate secret…', submit: 'Rotate secret', small: false, fields: onceField() };
+  const rotate = confirm(visit, `${href}/rotate`, rotation);
   const removal = { open: 'Remove…', submit: 'Remove webhook', small: false, removes: true };
+  const remove = confirm(visit, `${href}/remove`, removal);
   return html`<div class="row top">${isEnabled && test}${
     isEnabled
       ? disable`Disable this webhook? Nothing is sent until you enable it again. Missed events can be recovered for 30 days.`
       : actionButton(visit, `${href}/enable`, 'Enable')
-  }${confirm(
-    visit,
-    `${href}/rotate`,
-    rotation,
-  )`Create a new signing secret? Deliveries are signed with the old one, too,
-for 24 hours. At most three secrets are valid at a time.`}${confirm(
-    visit,
-    `${href}/remove`,
-    removal,
-  )`Remove this webhook
-permanently? Nothing more is sent to it, and its deliveries are no longer shown.`}</div>`;
+  }${rotate`Create a new signing secret? Deliveries are signed with the old one, too, for 24 hours. At most three secrets are
+valid at a time.`}
+${remove`Remove this webhook permanently? Nothing more is sent to it, and its deliveries are no longer shown.`}</div>`;
 }
 
 function recoverForm(visit: Visit, webhook: WebhookDocument, problems: Problems): Html {
