@@ -12,7 +12,7 @@ const WIDTHS = [320, 390, 768, 1024, 1280, 1920] as const;
 const AXE: Readonly<Record<number, 'light' | 'dark'>> = { 320: 'light', 1280: 'dark' };
 /** Parts of selectors, by the states that show them, which these visits do not reach. */
 const OTHER_STATES: Readonly<Record<string, readonly string[]>> = {
-  'a user of several accounts': ['.account details', '.account summary', '.account .switch'],
+  'a user of several accounts': ['.account details', '.account .switch'],
   'a message of a script': ['.toast', '.live-notice', '.notices'],
   'a secret that was just made': ['.secret'],
   'the calendar of the browser beside a field': ['.native'],
