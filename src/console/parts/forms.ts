@@ -133,10 +133,7 @@ export const counter = (name: string, max: number): Html | undefined =>
     : undefined;
 
 /** A field for a file. With JavaScript, one that is too large is not sent (`forms.js`). */
-export const fileField = ({
-  maxBytes,
-  ...rest
-}: Pick<Control, 'name' | 'label' | 'hint' | 'problems'> & { readonly maxBytes: number }): Html =>
+export const fileField = ({ maxBytes, ...rest }: Described & { readonly maxBytes: number }): Html =>
   labelled(rest)`<input id="${rest.name}" name="${rest.name}" type="file" accept=".csv,text/csv"
 data-max-bytes="${String(maxBytes)}" required${ariaOf(rest)}>`;
 
@@ -185,7 +182,7 @@ export type Choice = {
 
 /** Checkboxes or radio buttons that share a name. */
 export const choices = (
-  { name, label, hint, problems = {} }: Pick<Field, 'name' | 'label' | 'hint' | 'problems'>,
+  { name, label, hint, problems = {} }: Described,
   type: 'checkbox' | 'radio',
   list: readonly Choice[],
 ): Html =>
