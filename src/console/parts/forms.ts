@@ -114,8 +114,9 @@ function pickable(
   textOf: (typed: string) => string,
 ): Html {
   const { name, label } = rest;
-  return labelled(rest)`<span class="pickable"><input id="${name}" name="${name}" type="text"
-value="${textOf(String(value))}" autocomplete="off" spellcheck="false" data-calendar="${calendar}"
+  return labelled(rest)`<span class="pickable">
+<input id="${name}" name="${name}" type="text" value="${textOf(String(value))}"
+autocomplete="off" spellcheck="false" data-calendar="${calendar}"
 ${flag('required', required)}${attributes({ 'data-earliest': earliest, ...rest.attributes })}${ariaOf(rest)}><button
 type="button" class="button quiet pick" hidden aria-label="${label}: choose from a calendar">${icon('calendar')}</button></span>`;
 }
