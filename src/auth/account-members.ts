@@ -1,10 +1,4 @@
-import type {
-  Change,
-  Collection,
-  DocumentStore,
-  OperatedDocumentStore,
-  Stored,
-} from '../document-store/document-store.ts';
+import type { Collection, DocumentStore, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { Role } from '../domain/roles.ts';
@@ -38,27 +32,27 @@ export async function openAccountMembers(documents: Pick<DocumentStore, 'open'>)
    */
   async function touchAll(read: readonly Stored<UserDocument>[]): Promise<boolean> {
     for (const stored of read) {
-      const { isChanged } = await users.update(stored.key, ifAt(stored, stored.document), { stored });
+      const ifSame = (user: UserDocument | undefined, version: number) =>
+        version === stored.version ? user : undefined;
+      const { isChanged } = await users.update(stored.key, ifSame, { stored });
       if (!isChanged) return false;
     }
     return true;
   }
 
-  /** Makes the index agree with the records of these users. Default: of all members in it. */
-  async function update(account: Account, userIds?: readonly string[]): Promise<void> {
-    for (;;) {
-      // Read before the users: a write in between shows that they may have changed since.
-      const stored = await index.get(accountKey(account));
-      const before = stored?.document ?? EMPTY;
-      const ids = userIds ?? before.members;
-      const read = await users.getMany(ids);
-      const next = withMembers(withoutMembers(before, ids), account, read);
-      const counted = read.filter(({ key }) => next.managers.includes(key) && !before.managers.includes(key));
-      if (!(await touchAll(counted))) continue;
-      // Also if nothing changes, so that an update that has read this user before starts over.
-      const { isChanged } = await index.update(accountKey(account), ifAt(stored, next), { stored });
-      if (isChanged) return;
-    }
+  /** Makes the index agree with the records of some users: of those that `chosen` gives of its members. */
+  async function update(account: Account, chosen: (members: readonly string[]) => readonly string[]): Promise<void> {
+    // The index is read before the users: a write of it in between shows that they may have changed since. So it is also written if
+    // nothing changes in it.
+    await index.update(accountKey(account), async (before = EMPTY) => {
+      const ids = chosen(before.members);
+      for (;;) {
+        const read = await users.getMany(ids);
+        const next = withMembers(withoutMembers(before, ids), account, read);
+        const counted = read.filter(({ key }) => next.managers.includes(key) && !before.managers.includes(key));
+        if (await touchAll(counted)) return next;
+      }
+    });
   }
 
   /** @returns false, without writing, if no other Manager would count */
@@ -81,7 +75,7 @@ export async function openAccountMembers(documents: Pick<DocumentStore, 'open'>)
     },
 
     /** Call it after the record of the user has changed, or was not changed after {@link mayStopManaging}. */
-    update: (account: Account, userId: string): Promise<void> => update(account, [userId]),
+    update: (account: Account, userId: string): Promise<void> => update(account, () => [userId]),
 
     /**
      * Call it between reading the record of a Manager and changing it so that the user is none; the change must fail if the record has another
@@ -91,18 +85,12 @@ export async function openAccountMembers(documents: Pick<DocumentStore, 'open'>)
      */
     async mayStopManaging(account: Account, userId: string, mayBeLast: boolean): Promise<boolean> {
       if (await stopCounting(account, userId, mayBeLast)) return true;
-      // A process that died may have left a Manager who does not count.
-      await update(account);
+      // A process that died may have left a Manager who does not count. A touch of this user would fail the caller's own change.
+      await update(account, (members) => members.filter((id) => id !== userId));
       return stopCounting(account, userId, mayBeLast);
     },
   };
 }
-
-/** Writes a document in place of the one that was read, unless that has changed since. */
-const ifAt =
-  <D extends object>(read: Stored<D> | undefined, next: D): Change<D> =>
-  (_, version) =>
-    version === (read?.version ?? 0) ? next : undefined;
 
 /**
  * Makes the index of every account from the users: after a restore or an import, in which the records are of different moments. No process

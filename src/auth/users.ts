@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Find, OperatedDocumentStore } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
@@ -34,6 +35,8 @@ import {
 } from './user-record.ts';
 
 export type { User };
+
+const MAX_PAUSE_MS = 50;
 
 const unlogged = declareQuery(USERS, (): Find<UserDocument> => UNLOGGED, []);
 
@@ -109,7 +112,11 @@ export async function createUsers(deps: {
     }
     const left = new Set<Account>();
     let outcome = await attempt();
-    while (outcome === undefined) outcome = await attempt();
+    for (let failed = 1; outcome === undefined; failed += 1) {
+      // Two processes could else make each other start over for as long as they are equally fast.
+      if (failed > 2) await sleep(Math.random() * Math.min(2 ** failed, MAX_PAUSE_MS));
+      outcome = await attempt();
+    }
     await finish(id);
     // The user may have stayed a Manager of them.
     for (const account of left) await members.update(account, id);

@@ -101,7 +101,7 @@ describe.each(documentEngines)('members of an account on %s', (_name, createData
 
   test('any changes of any members at once leave a Manager, and an index that agrees with the users', async () => {
     const random = createRandom(7);
-    for (let round = 0; round < 4; round += 1) {
+    for (let round = 0; round < 8; round += 1) {
       const account = newAccount();
       const ids: string[] = [];
       for (const role of ['Manager', 'Manager', 'Manager', 'Viewer'] as const) ids.push((await add(account, role)).id);
