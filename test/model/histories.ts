@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import type { Party, Terms } from './model.ts';
+import { clockAt, daysAfter, type LocalDate, momentOf, type Zone } from './moments.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** The world in which a history begins: two communities, the second in UTC, with three spaces, and two brands. */
+export type World = { readonly zone: Zone; readonly start: number; readonly terms: readonly Terms[] };
+
+/** One call of a client, or something that happens. Numbers choose among what there is: the third key, the last booking. */
+export type Step =
+  | {
+      readonly do: 'request';
+      readonly key: number;
+      readonly space: number;
+      readonly day: number;
+      readonly hour: number;
+      readonly message?: string | undefined;
+      readonly idempotencyKey?: number | undefined;
+    }
+  | { readonly do: 'availability'; readonly key: number; readonly space: number; readonly day: number }
+  | {
+      readonly do: 'list';
+      readonly key: number;
+      readonly from?: number | undefined;
+      readonly status?: 'Pending' | 'Approved' | 'Cancelled' | 'Completed' | undefined;
+    }
+  | { readonly do: 'booking'; readonly key: number; readonly booking: number }
+  | { readonly do: 'reviews'; readonly key: number; readonly community: number }
+  | { readonly do: 'approve'; readonly community: number; readonly booking: number }
+  | { readonly do: 'cancel'; readonly party: number; readonly booking: number }
+  | { readonly do: 'review'; readonly brand: number; readonly booking: number; readonly rating: number }
+  | {
+      readonly do: 'close';
+      readonly kind: 'Closure' | 'OwnEvent';
+      readonly space: number;
+      readonly day: number;
+      readonly start: number;
+      readonly length: number;
+    }
+  | { readonly do: 'endClosed'; readonly closed: number }
+  | { readonly do: 'terms'; readonly space: number; readonly terms: Partial<Terms> }
+  | { readonly do: 'active'; readonly space: number; readonly active: boolean }
+  | { readonly do: 'issueKey'; readonly party: number; readonly permissions: number }
+  | { readonly do: 'revokeKey'; readonly key: number }
+  | { readonly do: 'registerWebhook'; readonly key: number; readonly events: number }
+  | { readonly do: 'removeWebhook'; readonly key: number; readonly webhook: number }
+  | { readonly do: 'webhooks'; readonly key: number }
+  | { readonly do: 'forget'; readonly brand: number }
+  | { readonly do: 'pass'; readonly hours: number }
+  | { readonly do: 'runScheduler' }
+  | { readonly do: 'restart' };
+
+/** The accounts of every history. The ids are those that a new store gives. */
+export const PARTIES: readonly Party[] = [
+  { kind: 'Community', id: 1 },
+  { kind: 'Community', id: 2 },
+  { kind: 'Brand', id: 1 },
+  { kind: 'Brand', id: 2 },
+];
+
+/** Zones whose clocks change, with the dates of these changes within two years. */
+const CHANGES: readonly { readonly zone: Zone; readonly date: LocalDate }[] = [
+  'Europe/Berlin',
+  'America/New_York',
+  'Australia/Lord_Howe',
+  'Antarctica/Troll',
+  'America/Havana',
+  'Asia/Beirut',
+  'Pacific/Apia',
+  'Asia/Kathmandu',
+].flatMap((zone) => [...changesOf(zone), { zone, date: '2026-12-31' }, { zone, date: '2028-02-29' }]);
+
+function changesOf(zone: Zone): { readonly zone: Zone; readonly date: LocalDate }[] {
+  const dates = Array.from({ length: 730 }, (_, day) => daysAfter('2026-12-02', day));
+  const isLong = (date: LocalDate) => momentOf(zone, date, 24) - momentOf(zone, date, 0) !== 24 * HOUR_MS;
+  return dates.filter(isLong).map((date) => ({ zone, date }));
+}
+
+const quarters = (most: number) => fc.integer({ min: 1, max: 4 * most }).map((count) => count / 4);
+const some = <T>(value: fc.Arbitrary<T>, freq = 2) => fc.option(value, { nil: undefined, freq });
+const defined = <T extends object>(value: T): T =>
+  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as T;
+
+const hours = fc
+  .record({
+    windowStart: fc.constantFrom(0, 0, 1, 9),
+    length: fc.integer({ min: 1, max: 23 }),
+    eventFee: fc.integer({ min: 0, max: 30_001 }),
+  })
+  .map(({ windowStart, length, eventFee }) => ({
+    windowStart,
+    windowEnd: Math.min(23, windowStart + length),
+    eventFee,
+  }));
+
+const terms: fc.Arbitrary<Terms> = fc
+  .record({
+    hours,
+    durationHours: fc.oneof(quarters(3), quarters(23)),
+    answerHours: fc.constantFrom(1, 24, 72),
+    gapHours: some(quarters(4)),
+    noticeHours: some(fc.constantFrom(1, 24), 1),
+    horizonDays: some(fc.constantFrom(1, 3, 30), 1),
+    cancelHours: some(fc.constantFrom(1, 24)),
+    week: some(fc.array(fc.oneof(hours, fc.constant('closed' as const)), { minLength: 7, maxLength: 7 })),
+  })
+  .map(({ hours: base, ...rest }) => defined({ ...base, ...rest }) as Terms);
+
+export const worlds: fc.Arbitrary<World> = fc
+  .record({
+    change: fc.constantFrom(...CHANGES),
+    daysBefore: fc.constantFrom(0, 1, 1, 2),
+    hour: fc.constantFrom(0, 1, 12, 23),
+    terms: fc.tuple(terms, terms, terms),
+  })
+  .map(({ change: { zone, date }, daysBefore, hour, terms: each }) => ({
+    zone,
+    start: momentOf(zone, daysAfter(date, -daysBefore), hour),
+    terms: each,
+  }));
+
+const index = fc.nat(9);
+const day = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: -1, max: 4 }) },
+  { weight: 1, arbitrary: fc.constantFrom(30, 400, 1_826, 1_827, 3_000) },
+);
+const hour = fc.oneof(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 24 }));
+const a = <D extends Step['do']>(name: D, fields: object, weight: number) => ({
+  weight,
+  arbitrary: fc.record({ do: fc.constant(name), ...fields }).map(defined) as fc.Arbitrary<Step>,
+});
+
+export const steps: fc.Arbitrary<Step> = fc.oneof(
+  a(
+    'request',
+    {
+      key: index,
+      space: index,
+      day,
+      hour,
+      message: some(fc.constantFrom('', 'A tasting.', 'x'.repeat(501))),
+      idempotencyKey: some(fc.nat(1), 1),
+    },
+    12,
+  ),
+  a('availability', { key: index, space: index, day }, 6),
+  a(
+    'list',
+    {
+      key: index,
+      from: some(fc.integer({ min: -1, max: 2 })),
+      status: some(fc.constantFrom('Pending', 'Approved', 'Cancelled', 'Completed')),
+    },
+    3,
+  ),
+  a('booking', { key: index, booking: index }, 2),
+  a('reviews', { key: index, community: index }, 1),
+  a('approve', { community: index, booking: index }, 6),
+  a('cancel', { party: index, booking: index }, 3),
+  a('review', { brand: index, booking: index, rating: fc.integer({ min: 0, max: 6 }) }, 2),
+  a(
+    'close',
+    { kind: fc.constantFrom('Closure', 'OwnEvent'), space: index, day, start: fc.nat(23), length: fc.nat(5) },
+    3,
+  ),
+  a('endClosed', { closed: index }, 1),
+  a(
+    'terms',
+    {
+      space: index,
+      terms: fc.oneof(
+        hours,
+        fc.record({ gapHours: quarters(4) }),
+        fc.record({ durationHours: quarters(9) }),
+        fc.record({ cancelHours: fc.nat(30) }),
+      ),
+    },
+    1,
+  ),
+  a('active', { space: index, active: fc.boolean() }, 1),
+  a('issueKey', { party: index, permissions: fc.integer({ min: 1, max: 31 }) }, 2),
+  a('revokeKey', { key: index }, 1),
+  a('registerWebhook', { key: index, events: fc.integer({ min: 0, max: 16 }) }, 2),
+  a('removeWebhook', { key: index, webhook: index }, 1),
+  a('webhooks', { key: index }, 1),
+  a('forget', { brand: index }, 1),
+  a('pass', { hours: fc.oneof(fc.constantFrom(0.5, 1, 2, 25), fc.integer({ min: 1, max: 80 })) }, 5),
+  a('runScheduler', {}, 4),
+  a('restart', {}, 1),
+);
+
+/** A date so many days after the one that the clock of a zone shows. */
+export const dateIn = (zone: Zone, now: number, days: number): LocalDate => daysAfter(clockAt(zone, now).date, days);

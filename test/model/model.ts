@@ -1,0 +1,480 @@
+/**
+ * A model of the service: what SPEC.md and the guides promise, in plain maps and moments. It has no stream, no projection and no lock, and
+ * imports nothing of the service. Each method is a call that a client makes; it changes the model and returns the answer that is promised.
+ */
+import {
+  clockAt,
+  daysAfter,
+  type LocalDate,
+  momentOf,
+  showsHour,
+  weekdayOf,
+  yearsAfter,
+  type Zone,
+} from './moments.ts';
+
+const HOUR_MS = 3_600_000;
+/** Of the service, unless its settings say otherwise. */
+const SERVICE_FEE_PERCENT = 15;
+const MAX_YEARS_AHEAD = 5;
+const WEBHOOKS_PER_KEY = 20;
+/** What a text reads once its author is forgotten. */
+const ERASED = 'erased';
+
+const PERMISSION = { ReadAvailability: 1, ReadBookings: 2, WriteBookings: 4, ReadReviews: 8, Webhooks: 16 };
+const EVENT = { BookingRequested: 1, BookingApproved: 2, BookingCancelled: 4, ReviewPosted: 8 };
+type Permission = keyof typeof PERMISSION;
+type EventKind = keyof typeof EVENT;
+
+/** An account: `Brand 1`, `Community 1`. */
+export type Party = { readonly kind: 'Brand' | 'Community'; readonly id: number };
+type Hours = { readonly windowStart: number; readonly windowEnd: number; readonly eventFee: number };
+export type Terms = Hours & {
+  readonly durationHours: number;
+  readonly answerHours: number;
+  readonly gapHours?: number;
+  readonly noticeHours?: number;
+  readonly horizonDays?: number;
+  readonly cancelHours?: number;
+  /** Monday first. */
+  readonly week?: readonly (Hours | 'closed')[];
+};
+type Space = {
+  readonly id: number;
+  readonly communityId: number;
+  readonly name: string;
+  terms: Terms;
+  active: boolean;
+};
+type Interval = { readonly from: number; readonly until: number };
+type Status = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
+
+type Booking = Interval & {
+  readonly dto: Record<string, unknown> & { readonly id: number; readonly date: LocalDate; readonly startHour: number };
+  readonly space: Space;
+  readonly brandId: number;
+  readonly message?: string;
+  readonly expiresAt: number;
+  /** Until when its brand may cancel it. */
+  readonly cancelUntil: number;
+  status: Status;
+};
+type ClosedTime = Interval & {
+  readonly spaceId: number;
+  readonly date: LocalDate;
+  readonly kind: 'Closure' | 'OwnEvent';
+};
+type Key = { readonly party: Party; readonly permissions: number; isRevoked: boolean };
+type Review = { readonly bookingId: number; readonly body: Readonly<Record<string, unknown>> };
+type Webhook = { readonly key: string; readonly party: Party; readonly events: number };
+
+/** What a client is told. `body` is compared with the answer where it is given. */
+export type Answer = { readonly status: number; readonly error?: string; readonly body?: unknown };
+type Request = {
+  readonly spaceId: number;
+  readonly date: LocalDate;
+  readonly startHour: number;
+  readonly message?: string;
+};
+
+const STATUS_OF: Readonly<Record<string, number>> = {
+  InvalidApiKey: 401,
+  InsufficientPermissions: 403,
+  ScopeViolation: 403,
+  ValidationError: 400,
+  ResourceNotFound: 404,
+  SlotUnavailable: 422,
+  BookingNotAllowed: 422,
+};
+const refused = (error: string): Answer => ({ status: STATUS_OF[error] ?? 500, error });
+const overlaps = (a: Interval, b: Interval, gapMs = 0): boolean => a.from < b.until + gapMs && b.from < a.until + gapMs;
+
+/** A delivery that is owed: which registration gets which event of which booking. */
+export type Owed = { readonly webhookId: string; readonly event: EventKind; readonly bookingId: number };
+
+export class Model {
+  now: number;
+  readonly #zones = new Map<number, Zone>();
+  readonly #brands = new Map<number, { readonly name: string; isForgotten: boolean }>();
+  readonly #spaces = new Map<number, Space>();
+  readonly #keys = new Map<string, Key>();
+  readonly #bookings = new Map<number, Booking>();
+  readonly #closed = new Map<string, readonly ClosedTime[]>();
+  /** By brand and idempotency key: the request, and the booking that it made. */
+  readonly #repeats = new Map<string, { readonly request: string; readonly answer: Answer }>();
+  readonly #reviews: Review[] = [];
+  readonly #webhooks = new Map<string, Webhook>();
+  readonly #owed: Owed[] = [];
+
+  constructor(now: number) {
+    this.now = now;
+  }
+
+  // The operator's commands, which are not refused here.
+
+  addCommunity(id: number, zone: Zone): void {
+    this.#zones.set(id, zone);
+  }
+  addBrand(id: number, name: string): void {
+    this.#brands.set(id, { name, isForgotten: false });
+  }
+  addSpace(id: number, communityId: number, name: string, terms: Terms): void {
+    this.#spaces.set(id, { id, communityId, name, terms, active: true });
+  }
+  changeTerms(id: number, terms: Partial<Terms>): void {
+    const space = this.#space(id);
+    space.terms = { ...space.terms, ...terms };
+  }
+  setActive(id: number, active: boolean): void {
+    this.#space(id).active = active;
+  }
+  issueKey(key: string, party: Party, permissions: number): void {
+    this.#keys.set(key, { party, permissions, isRevoked: false });
+  }
+  revokeKey(key: string): void {
+    const revoked = this.#keys.get(key);
+    if (revoked !== undefined) revoked.isRevoked = true;
+    this.#endWebhooks((webhook) => webhook.key === key);
+  }
+  /** Erases the texts of a brand. */
+  forget(brandId: number): void {
+    const brand = this.#brands.get(brandId);
+    if (brand !== undefined) brand.isForgotten = true;
+  }
+
+  /** The scheduler runs: requests that are due expire, and events that were approved and are over are completed. */
+  runScheduler(): void {
+    for (const booking of this.#bookings.values()) {
+      if (booking.status === 'Pending' && booking.expiresAt <= this.now) this.#cancel(booking);
+      if (booking.status === 'Approved' && booking.until <= this.now) booking.status = 'Completed';
+    }
+  }
+
+  // What clients call over REST.
+
+  availability(key: string, spaceId: number, date: LocalDate): Answer {
+    const caller = this.#caller(key, 'ReadAvailability');
+    if ('error' in caller) return caller;
+    const space = this.#spaces.get(spaceId);
+    const isForeign = caller.kind === 'Community' && space?.communityId !== caller.id;
+    if (space === undefined || isForeign) return refused('ResourceNotFound');
+    if (date < this.#today(space)) return refused('ValidationError');
+    const { windowStart, windowEnd } = this.#hoursOn(space, date);
+    const timeSlots = Array.from({ length: windowEnd - windowStart }, (_, index) => {
+      const hour = windowStart + index;
+      const isAvailable = this.#whyNot(space, date, hour) === undefined;
+      const label = `${hour % 12 || 12}:00 ${hour < 12 ? 'AM' : 'PM'}`;
+      return { hour, label, isAvailable, ...this.#usage(space, date, hour) };
+    });
+    const { durationHours } = space.terms;
+    const body = { spaceId, spaceName: space.name, date, windowStart, windowEnd, durationHours, timeSlots };
+    return { status: 200, body };
+  }
+
+  /** @param id what the service names the booking, if it makes one */
+  request(key: string, request: Request, idempotencyKey: string | undefined, id: () => number): Answer {
+    const caller = this.#caller(key, 'WriteBookings');
+    if ('error' in caller) return caller;
+    if (caller.kind !== 'Brand') return refused('ScopeViolation');
+    const { spaceId, date, startHour, message } = request;
+    if (!Number.isInteger(startHour) || startHour < 0 || startHour > 23) return refused('ValidationError');
+    if (Number.isNaN(Date.parse(date)) || (message ?? '').length > 500) return refused('ValidationError');
+    const space = this.#spaces.get(spaceId);
+    if (space === undefined) return refused('ResourceNotFound');
+    const repeated = idempotencyKey === undefined ? undefined : `${caller.id} ${idempotencyKey}`;
+    const text = JSON.stringify([spaceId, date, startHour, message]);
+    const before = repeated === undefined ? undefined : this.#repeats.get(repeated);
+    if (before !== undefined) return before.request === text ? before.answer : refused('BookingNotAllowed');
+    const brand = this.#brands.get(caller.id);
+    if (brand === undefined) return refused('ResourceNotFound');
+    const why = this.#whyNot(space, date, startHour);
+    if (why !== undefined) return refused(why);
+    if (brand.isForgotten && message !== undefined) return refused('BookingNotAllowed');
+
+    const booking = this.#book(space, caller.id, brand.name, request, id());
+    const answer = { status: 201, body: this.#dtoOf(booking) };
+    if (repeated !== undefined) this.#repeats.set(repeated, { request: text, answer });
+    return answer;
+  }
+
+  list(
+    key: string,
+    { startDate = '', endDate = '~', status }: { startDate?: string; endDate?: string; status?: Status },
+  ): Answer {
+    const caller = this.#caller(key, 'ReadBookings');
+    if ('error' in caller) return caller;
+    const seen = this.#bookingsOf(caller).filter(
+      (booking) =>
+        booking.dto.date >= startDate &&
+        booking.dto.date <= endDate &&
+        (status === undefined || booking.status === status),
+    );
+    const order = ({ dto: { date, startHour, id } }: Booking) => [date, startHour + 100, id + 1e9].join();
+    return {
+      status: 200,
+      body: seen.toSorted((a, b) => (order(a) < order(b) ? -1 : 1)).map((one) => this.#dtoOf(one)),
+    };
+  }
+
+  booking(key: string, id: number): Answer {
+    const caller = this.#caller(key, 'ReadBookings');
+    if ('error' in caller) return caller;
+    const booking = this.#bookingsOf(caller).find(({ dto }) => dto.id === id);
+    return booking === undefined ? refused('ResourceNotFound') : { status: 200, body: this.#dtoOf(booking) };
+  }
+
+  reviews(key: string, communityId: number): Answer {
+    const caller = this.#caller(key, 'ReadReviews');
+    if ('error' in caller) return caller;
+    const isKnown = this.#zones.has(communityId);
+    const mayRead =
+      caller.kind === 'Community'
+        ? caller.id === communityId
+        : this.#bookingsOf(caller).some(
+            ({ space, status }) => space.communityId === communityId && status === 'Completed',
+          );
+    if (!isKnown || !mayRead) return refused('ResourceNotFound');
+    const ofCommunity = this.#reviews.filter(({ body }) => body.propertyId === communityId);
+    const body = ofCommunity.map((review) => this.#reviewOf(review));
+    return { status: 200, body };
+  }
+
+  registerWebhook(key: string, events: number, id: () => string): Answer {
+    const caller = this.#caller(key, 'Webhooks');
+    if ('error' in caller) return caller;
+    const ofKey = [...this.#webhooks.values()].filter((webhook) => webhook.key === key);
+    if (events < 1 || events > 15 || ofKey.length >= WEBHOOKS_PER_KEY) return refused('ValidationError');
+    this.#webhooks.set(id(), { key, party: caller, events });
+    return { status: 201 };
+  }
+
+  webhooks(key: string): Answer {
+    const caller = this.#caller(key, 'Webhooks');
+    if ('error' in caller) return caller;
+    const ids = [...this.#webhooks].flatMap(([id, webhook]) => (webhook.key === key ? [id] : []));
+    return { status: 200, body: ids.toSorted() };
+  }
+
+  removeWebhook(key: string, id: string): Answer {
+    const caller = this.#caller(key, 'Webhooks');
+    if ('error' in caller) return caller;
+    if (this.#webhooks.get(id)?.key !== key) return refused('ResourceNotFound');
+    this.#endWebhooks((_, each) => each === id);
+    return { status: 204 };
+  }
+
+  // What people do in the console, over MCP and on the command line.
+
+  approve(communityId: number, id: number): Answer {
+    const booking = this.#bookings.get(id);
+    if (booking === undefined || booking.space.communityId !== communityId) return refused('ResourceNotFound');
+    if (booking.status !== 'Pending' || booking.from <= this.now || booking.expiresAt <= this.now)
+      return refused('BookingNotAllowed');
+    booking.status = 'Approved';
+    this.#tell('BookingApproved', booking);
+    return { status: 200 };
+  }
+
+  cancel(by: Party, id: number): Answer {
+    const booking = this.#bookings.get(id);
+    const isParty = booking !== undefined && this.#bookingsOf(by).includes(booking);
+    if (!isParty) return refused('ResourceNotFound');
+    const isOpen = booking.status === 'Pending' || booking.status === 'Approved';
+    const isTooLate = booking.from <= this.now || (by.kind === 'Brand' && booking.cancelUntil <= this.now);
+    if (!isOpen || isTooLate) return refused('BookingNotAllowed');
+    this.#cancel(booking);
+    return { status: 200 };
+  }
+
+  review(brandId: number, id: number, rating: number, reviewId: () => number): Answer {
+    const booking = this.#bookings.get(id);
+    if (booking?.brandId !== brandId) return refused('ResourceNotFound');
+    if (rating < 1 || rating > 5) return refused('ValidationError');
+    if (this.#reviews.some(({ bookingId }) => bookingId === id) || booking.status !== 'Completed')
+      return refused('BookingNotAllowed');
+    if (this.#brands.get(brandId)?.isForgotten) return refused('BookingNotAllowed');
+    const { communityId: propertyId, id: spaceId } = booking.space;
+    const review = { id: reviewId(), propertyId, spaceId, rating, isVerifiedBooking: true };
+    this.#reviews.push({ bookingId: id, body: { ...review, createdAt: new Date(this.now).toISOString() } });
+    this.#tell('ReviewPosted', booking);
+    return { status: 200 };
+  }
+
+  /** Closes hours of one space on a day, or enters an own event, which needs them free. */
+  close(
+    id: () => string,
+    kind: ClosedTime['kind'],
+    spaceId: number,
+    date: LocalDate,
+    start: number,
+    until: number,
+  ): Answer {
+    const space = this.#space(spaceId);
+    const today = this.#today(space);
+    if (date < today || date > yearsAfter(today, MAX_YEARS_AHEAD) || start >= until) return refused('ValidationError');
+    const zone = this.#zone(space);
+    const wanted = { from: momentOf(zone, date, start), until: momentOf(zone, date, until) };
+    if (kind === 'OwnEvent') {
+      const gapMs = (space.terms.gapHours ?? 0) * HOUR_MS;
+      const isTaken = this.#openOn(space, date).some((booking) => overlaps(booking, wanted, gapMs));
+      const isClosed = this.#closedOn(spaceId, date).some((closed) => overlaps(closed, wanted));
+      if (wanted.from === wanted.until || isTaken || isClosed) return refused('SlotUnavailable');
+    }
+    this.#closed.set(id(), [{ ...wanted, spaceId, date, kind }]);
+    return { status: 200 };
+  }
+
+  endClosed(id: string): void {
+    this.#closed.delete(id);
+  }
+
+  // What must hold at any moment.
+
+  /** The deliveries that are owed, and to whom none is. */
+  owed(): readonly Owed[] {
+    return this.#owed.filter(({ webhookId }) => this.#webhooks.has(webhookId));
+  }
+
+  /** The pairs of bookings that hold the same time of a space. There are none. */
+  overlapping(): readonly (readonly [number, number])[] {
+    const open = [...this.#bookings.values()].filter(({ status }) => status === 'Pending' || status === 'Approved');
+    return open.flatMap((a) =>
+      open.flatMap((b) =>
+        a.dto.id < b.dto.id && a.space === b.space && overlaps(a, b) ? [[a.dto.id, b.dto.id] as const] : [],
+      ),
+    );
+  }
+
+  bookingIds(): readonly number[] {
+    return [...this.#bookings.keys()];
+  }
+
+  // The rules.
+
+  /** Whom a key acts for, or why it may not. */
+  #caller(key: string, permission: Permission): Party | (Answer & { readonly error: string }) {
+    const found = this.#keys.get(key);
+    if (found === undefined || found.isRevoked) return { status: 401, error: 'InvalidApiKey' };
+    const isAllowed = (found.permissions & PERMISSION[permission]) !== 0;
+    return isAllowed ? found.party : { status: 403, error: 'InsufficientPermissions' };
+  }
+
+  /** Why no event can start at an hour. */
+  #whyNot(space: Space, date: LocalDate, hour: number): 'BookingNotAllowed' | 'SlotUnavailable' | undefined {
+    const { noticeHours = 0, horizonDays, gapHours = 0 } = space.terms;
+    const today = this.#today(space);
+    const isTooFar =
+      date > yearsAfter(today, MAX_YEARS_AHEAD) || (horizonDays !== undefined && date > daysAfter(today, horizonDays));
+    if (!space.active || date < today || isTooFar) return 'BookingNotAllowed';
+    const { isClosedDay, windowStart, windowEnd } = this.#hoursOn(space, date);
+    if (isClosedDay || hour < windowStart || hour >= windowEnd) return 'SlotUnavailable';
+    const use = this.#use(space, date, hour);
+    if (use.from <= this.now || !showsHour(this.#zone(space), date, hour)) return 'SlotUnavailable';
+    if (use.from <= this.now + noticeHours * HOUR_MS) return 'BookingNotAllowed';
+    const gapMs = gapHours * HOUR_MS;
+    const isClosed = this.#closedOn(space.id, date).some((closed) =>
+      overlaps(closed, use, closed.kind === 'OwnEvent' ? gapMs : 0),
+    );
+    const isTaken = this.#openOn(space, date).some((booking) => overlaps(booking, use, gapMs));
+    return isClosed || isTaken ? 'SlotUnavailable' : undefined;
+  }
+
+  #use(space: Space, date: LocalDate, hour: number): Interval {
+    const zone = this.#zone(space);
+    const from = momentOf(zone, date, hour);
+    const windowEnd = momentOf(zone, date, this.#hoursOn(space, date).windowEnd);
+    return { from, until: Math.min(from + space.terms.durationHours * HOUR_MS, windowEnd) };
+  }
+
+  /** The hours left inside the window, if the event would run past it. */
+  #usage(space: Space, date: LocalDate, hour: number): { readonly usageHours?: number } {
+    const { from, until } = this.#use(space, date, hour);
+    const usageHours = (until - from) / HOUR_MS;
+    return usageHours > 0 && usageHours < space.terms.durationHours ? { usageHours } : {};
+  }
+
+  #hoursOn({ terms }: Space, date: LocalDate): Hours & { readonly isClosedDay?: boolean } {
+    const ofWeekday = terms.week?.[weekdayOf(date)];
+    return ofWeekday === 'closed' ? { ...terms, isClosedDay: true } : (ofWeekday ?? terms);
+  }
+
+  #book(space: Space, brandId: number, brandName: string, { message, ...request }: Request, id: number): Booking {
+    const { durationHours, answerHours, cancelHours = 0 } = space.terms;
+    const { date, startHour } = request;
+    const use = this.#use(space, date, startHour);
+    const fee = this.#hoursOn(space, date).eventFee;
+    const booking: Booking = {
+      ...use,
+      dto: {
+        ...{ id, spaceId: space.id, spaceName: space.name, date, startHour, brandName },
+        endHour: Math.min(23, Math.ceil(startHour + durationHours)),
+        totalPrice: (fee + Math.round((fee * SERVICE_FEE_PERCENT) / 100)) / 100,
+        createdAt: new Date(this.now).toISOString(),
+        ...this.#usage(space, date, startHour),
+      },
+      space,
+      brandId,
+      ...(message !== undefined && { message }),
+      expiresAt: Math.min(use.from, this.now + answerHours * HOUR_MS),
+      cancelUntil: use.from - cancelHours * HOUR_MS,
+      status: 'Pending',
+    };
+    this.#bookings.set(id, booking);
+    this.#tell('BookingRequested', booking);
+    return booking;
+  }
+
+  #cancel(booking: Booking): void {
+    booking.status = 'Cancelled';
+    this.#tell('BookingCancelled', booking);
+  }
+
+  /** Both parties hear of an event through those registrations that they have now. */
+  #tell(event: EventKind, { dto, brandId, space }: Booking): void {
+    for (const [webhookId, { party, events }] of this.#webhooks) {
+      const isParty = party.id === (party.kind === 'Brand' ? brandId : space.communityId);
+      if (isParty && (events & EVENT[event]) !== 0) this.#owed.push({ webhookId, event, bookingId: dto.id });
+    }
+  }
+
+  #endWebhooks(isEnded: (webhook: Webhook, id: string) => boolean): void {
+    for (const [id, webhook] of this.#webhooks) if (isEnded(webhook, id)) this.#webhooks.delete(id);
+  }
+
+  #dtoOf({ dto, status, message, brandId }: Booking) {
+    const text = message !== undefined && this.#brands.get(brandId)?.isForgotten ? ERASED : message;
+    return { ...dto, status, ...(text !== undefined && { message: text }) };
+  }
+
+  #reviewOf({ bookingId, body }: Review) {
+    const brandId = this.#bookings.get(bookingId)?.brandId ?? 0;
+    const isErased = this.#brands.get(brandId)?.isForgotten === true;
+    const [title, content] = isErased ? [ERASED, ERASED] : [`Review ${bookingId}`, 'It was good.'];
+    return { ...body, title, content };
+  }
+
+  #bookingsOf(party: Party): readonly Booking[] {
+    return [...this.#bookings.values()].filter(({ space, brandId }) =>
+      party.kind === 'Brand' ? brandId === party.id : space.communityId === party.id,
+    );
+  }
+
+  #openOn(space: Space, date: LocalDate): readonly Booking[] {
+    return [...this.#bookings.values()].filter(
+      (one) => one.space === space && one.dto.date === date && (one.status === 'Pending' || one.status === 'Approved'),
+    );
+  }
+
+  #closedOn(spaceId: number, date: LocalDate): readonly ClosedTime[] {
+    return [...this.#closed.values()].flat().filter((one) => one.spaceId === spaceId && one.date === date);
+  }
+
+  #space(id: number): Space {
+    const space = this.#spaces.get(id);
+    if (space === undefined) throw new Error(`There is no space ${id}`);
+    return space;
+  }
+
+  #zone = ({ communityId }: Space): Zone => this.#zones.get(communityId) ?? 'UTC';
+  #today = (space: Space): LocalDate => clockAt(this.#zone(space), this.now).date;
+}
