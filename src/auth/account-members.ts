@@ -74,7 +74,7 @@ export async function openAccountMembers(documents: Pick<DocumentStore, 'open'>)
       });
     },
 
-    /** Call it after the record of the user has changed, or was not changed after {@link mayStopManaging}. */
+    /** Call it after the record of the user has changed, or was not changed after {@link stopManaging}. */
     update: (account: Account, userId: string): Promise<void> => update(account, () => [userId]),
 
     /**
@@ -83,7 +83,7 @@ export async function openAccountMembers(documents: Pick<DocumentStore, 'open'>)
      * @param mayBeLast whether the account may be left without a Manager
      * @returns false if no other Manager would stay
      */
-    async mayStopManaging(account: Account, userId: string, mayBeLast: boolean): Promise<boolean> {
+    async stopManaging(account: Account, userId: string, mayBeLast: boolean): Promise<boolean> {
       if (await stopCounting(account, userId, mayBeLast)) return true;
       // A process that died may have left a Manager who does not count. A touch of this user would fail the caller's own change.
       await update(account, (members) => members.filter((id) => id !== userId));

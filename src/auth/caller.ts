@@ -3,7 +3,7 @@ import type { Account, Actor } from '../domain/account.ts';
 import type { Role } from '../domain/roles.ts';
 
 /**
- * The caller, authenticated by an API key, an OAuth access token or a console session. Code behind authentication sees only this
+ * The caller of the REST API or MCP, authenticated by an API key or an OAuth access token. Code behind authentication sees only this
  * (docs/decisions/accounts.md).
  */
 export type Caller = {

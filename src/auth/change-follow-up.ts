@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 import { inRounds } from '../event-loop/rounds.ts';
 
-/** Users, grants and clients: their records may hold changes that are not in the log yet. */
+/** Users, grants, clients and invitations: their records may hold changes that are not in the log yet. */
 export type Changing = readonly { finishChanges(): Promise<void> }[];
 
 /** Interval between two runs, in milliseconds. The first run comes after it too, so the start does not wait. */
 const PERIOD_MS = 5_000;
 
 /**
- * Finishes changes to users, grants and clients that a process left unfinished, and appends them to the log (docs/decisions/accounts.md).
+ * Finishes changes to users, grants, clients and invitations that a process left unfinished, and appends them to the log (docs/decisions/accounts.md).
  * One process at a time runs it.
  */
 export function createChangeFollowUp(deps: {
@@ -24,7 +24,7 @@ export function createChangeFollowUp(deps: {
   async function finishAll(): Promise<void> {
     for (const { finishChanges } of changing)
       await finishChanges().catch((error: unknown) =>
-        logger.error({ err: error }, 'Changes to users, apps or clients are not finished; trying again'),
+        logger.error({ err: error }, 'Changes to users, apps, clients or invitations are not finished; trying again'),
       );
   }
 

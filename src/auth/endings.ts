@@ -30,7 +30,10 @@ type Belongings = {
 
 export type Endings = ReturnType<typeof createEndings>;
 
-/** What ends with a password, a role, a membership, a user or the texts of a subject, beyond their own records: the whole list, by cause. */
+/**
+ * What ends with a password, a role, a membership, a user or the texts of a subject, beyond their own records: the whole list, by cause.
+ * Webhooks end with the app that registered them (`webhooks/registrations.ts`).
+ */
 export function createEndings(belongings: Belongings) {
   const { revocation, calendarFeeds, sessions, invitations, checkedFiles, preferences, mail } = belongings;
 

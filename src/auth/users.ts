@@ -80,13 +80,13 @@ export async function createUsers(deps: {
     context: ChangeContext,
     { mayBeLast = false }: { readonly mayBeLast?: boolean } = {},
   ): Promise<UserDocument | Refusal> {
-    /** Whether each account that the user no longer manages keeps a Manager. */
-    async function mayStopManaging(before: UserDocument, after: UserDocument): Promise<boolean> {
+    /** Stops in each account that the user no longer manages. @returns false if one would keep no Manager */
+    async function stopManaging(before: UserDocument, after: UserDocument): Promise<boolean> {
       const stays = new Set(managedBy(after).map(accountKey));
       for (const account of managedBy(before)) {
         if (stays.has(accountKey(account))) continue;
         left.add(account);
-        if (!(await members.mayStopManaging(account, id, mayBeLast))) return false;
+        if (!(await members.stopManaging(account, id, mayBeLast))) return false;
       }
       return true;
     }
@@ -97,7 +97,7 @@ export async function createUsers(deps: {
       const changed = next(stored.document);
       if (isRefusal(changed)) return changed;
       if (changed.user === stored.document) return changed.user;
-      if (!(await mayStopManaging(stored.document, changed.user))) return LAST_MANAGER;
+      if (!(await stopManaging(stored.document, changed.user))) return LAST_MANAGER;
       const changing = withOwnChanges(changed.user, changed.changes, context);
       let isTaken = false;
       const ifUnchanged = async (_: UserDocument | undefined, version: number) => {
@@ -218,8 +218,8 @@ export async function createUsers(deps: {
       changeUser(id, (user) => withAccount(user, { account, role }), context),
 
     /**
-     * Gives a member another role, and disconnects the apps that the user connected to the account. Refuses to leave the account without a
-     * Manager.
+     * Gives a member another role, disconnects the apps that the user connected to the account, and withdraws invitations that need a
+     * Manager. Refuses to leave the account without a Manager.
      */
     setRole: (id: string, account: Account, role: Role, context: ChangeContext): Promise<User | Refusal> =>
       changeUser(id, (user) => withRole(user, { account, role }), context),

@@ -89,7 +89,7 @@ export async function createRevocation(deps: {
     finishGrant: (grantId: string): Promise<void> => recorder.finish(oidcRecordKey('Grant', grantId)),
     /** Finishes interrupted changes to grants, and appends those that are not in the log yet. */
     finishChanges: recorder.finishAll,
-    /** See `UserRevocation` in `auth/users.ts`. */
+    /** Ends the sessions of a user at the authorization server. */
     async endSessionsOf(userId: string): Promise<void> {
       for (const { key, document } of await recordsOf('userId', userId))
         if (isSignIn(document)) await records.delete(key);

@@ -222,7 +222,7 @@ export function createClosureCommands(deps: CommandDeps) {
      * Changes hours or title, on all dates from today on or on one: another closed time takes its days over, each in one append, and it ends without
      * a day left. A day on which an own event cannot have the new hours is listed, and keeps it as it was.
      *
-     * Refuses what {@link changeClosure} refuses, and `SlotUnavailable` if none of the days can change; it then is as it was.
+     * Refuses what `changeClosure` of the domain refuses, and `SlotUnavailable` if none of the days can change; it then is as it was.
      */
     async change(
       { closureId: id, communityId: owner, ...wanted }: Named & ClosureChange,

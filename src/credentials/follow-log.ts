@@ -29,7 +29,7 @@ export function createLogFollower({
 
   const job = periodicJob(PERIOD_MS, () =>
     follow().catch((error: unknown) =>
-      logger.error({ err: error }, 'Records of revoked keys and removed webhooks cannot be added; trying again'),
+      logger.error({ err: error }, 'Records of keys, calendar feeds and webhooks cannot be added; trying again'),
     ),
   );
   return job;

@@ -23,7 +23,7 @@ import { startRetries } from './retries.ts';
 const READ_MODEL_WAIT_MS = 3_000;
 /** After so many waits in vain, another process should try: perhaps the read models of its release are kept up to date. */
 const STUCK_AFTER_WAITS = 3;
-/** Events of one kind in progress, most of which wait for a commit. */
+/** Events of one group in progress, most of which wait for a commit. Of the log behind the mark, it is a batch. */
 const CONCURRENCY = 256;
 /** How often the marks are stored. After a kill, the events handled since are handled again. */
 const MARK_EVERY_MS = 1_000;
@@ -73,10 +73,10 @@ export type FanOut = Consumer & {
  * dependencies are unavailable, it is tried again.
  */
 export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
-  const { events, documents, readModels, reads, failedEvents, role, kinds, groups, handle: store, ping, logger } = deps;
+  const { events, documents, readModels, reads, failedEvents, role, kinds, groups, ping, logger } = deps;
   const { readModelWaitMs = READ_MODEL_WAIT_MS, markEveryMs = MARK_EVERY_MS, pollIntervalMs } = deps.tuning ?? {};
   let marks = await readMarks(documents, role);
-  /** Since when they have not reached it (monotonic, ms). */
+  /** Since when the read models have lagged behind an event (monotonic, ms). */
   let behindSince: number | undefined;
   /** Events whose dependencies were unavailable before, read models excepted: the next time only the event waits. */
   const unavailableBefore = createLruCache<string, true>(10_000);
@@ -101,7 +101,7 @@ export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
     const hasPassed = await readModels.waitFor(position, { projections: reads, timeoutMs: readModelWaitMs });
     behindSince = hasPassed ? undefined : (behindSince ?? startedAt);
     if (!hasPassed) throw new Behind(`The read models have not reached position ${position} yet`);
-    await store(event);
+    await deps.handle(event);
   }
 
   /** @throws if the event has to be handled again */

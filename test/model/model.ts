@@ -1,5 +1,5 @@
 /**
- * A model of the service: what SPEC.md and the guides promise, in plain maps and moments. It has no stream, no projection and no lock, and
+ * A model of the service: what the specification and the guides promise, in plain maps and moments. It has no stream, no projection and no lock, and
  * imports nothing of the service. Each method is a call that a client makes; it changes the model and returns the answer that is promised.
  */
 import {

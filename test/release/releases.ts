@@ -52,7 +52,7 @@ const CHANGES: readonly { readonly file: string; readonly from: string; readonly
     to: "bookingId: command.bookingId,\n        channel: 'next release',\n",
   },
   {
-    file: 'src/domain/events.ts',
+    file: 'src/domain/event-types.ts',
     from: 'BookingRequested: true,',
     to: `BookingRequested: true,\n  ${NEXT_KIND}: true,`,
   },

@@ -67,8 +67,8 @@ function memberPage(visit: Visit, { user, role }: Member, problems: Problems = {
     problems,
     main: html`${roleForm(visit, { user, role }, problems)}
 <section class="card narrow"><h2>${word}</h2>
-<p>${isOwn ? 'You lose' : 'This person loses'} access at once. Apps and calendar feeds of this person end; API keys,
-webhooks and service clients belong to the account and stay.</p>${remove`Remove
+<p>${isOwn ? 'You lose' : 'This person loses'} access at once. Apps and calendar feeds of this person end, and the webhooks of these
+apps; API keys, other webhooks and service clients belong to the account and stay.</p>${remove`Remove
 ${named(user.email)} from ${named(visit.accountName)}? If this was their last account, their sign-in is removed, too.`}</section>`,
   };
 }

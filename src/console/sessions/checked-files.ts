@@ -90,7 +90,7 @@ export async function openCheckedFiles(deps: {
       await files.delete(session);
     },
 
-    /** Of a user who is removed or forgotten, also in the files of the store. */
+    /** Of a user who is removed or forgotten, or leaves an account, also in the files of the store. */
     deleteAllOf: (userId: string): Promise<void> => deleteAll(ofUser(userId)),
 
     /** The record with its content opened, for a copy of all data of the user. */

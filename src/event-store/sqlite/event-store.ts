@@ -40,7 +40,7 @@ const RETRY_DELAY_MS = 250;
 
 export type SqliteEventStoreOptions = {
   readonly path: string;
-  /** Logs failures that are retried: a subscription's read, the state of a consumer group. */
+  /** Logs failures that are retried, such as the read of a subscription. */
   readonly logger?: Pick<BaseLogger, 'warn'>;
   /** The thread that appends and takes steps for the WAL, so that this one never waits for the disk. */
   readonly elsewhere?: AppendsElsewhere | undefined;
