@@ -9,7 +9,7 @@ import { Unavailable } from '../runtime/unavailable.ts';
 import type { OutboxRole } from './marks.ts';
 import { dueIn, isDueTrusted } from './progress.ts';
 
-/** An event that could not be turned into deliveries, or into mails (docs/decisions/webhook-deliveries.md). */
+/** An event that could not be turned into deliveries, or into mails (docs/decisions/outbox.md#handling-an-event). */
 export type FailedEvent = {
   readonly eventId: string;
   readonly type: string;
@@ -117,7 +117,7 @@ export async function openFailedEvents(deps: {
     /** @returns undefined if it was changed meanwhile */
     failedAgain: (event: Stored<FailedEvent>, error: unknown) => change(event, after(error, event.document.failures)),
 
-    /** Call once its deliveries are stored. */
+    /** Call once its records are stored. */
     async handled({ key, version }: Stored<FailedEvent>): Promise<void> {
       await collection.delete(key, version);
     },

@@ -2,7 +2,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The planned delay before each try; the first is made immediately (docs/decisions/webhook-deliveries.md). */
+/** The planned delay before each try; the first is made immediately (docs/guides/webhooks.md#retries). */
 export const PLANNED_DELAYS_MS: readonly number[] = [
   0,
   5 * SECOND_MS,

@@ -11,11 +11,8 @@ const MOST_COLLECTIONS = 1_000;
 /** What both engines of the documents keep for themselves, and what marks a store that is being filled. */
 const RESERVED = /^(sqlite_.*|system\..*|declaredCollections|readModelCheckpoints|storeIdentity)$/i;
 
-/** The name of a collection or of a consumer group. */
-const isName = (text: string): boolean => /^[A-Za-z][\w@.-]{0,199}$/.test(text);
-
 /** Whether a copy may hold a collection of records of this name. */
-const isCollectionName = (text: string): boolean => isName(text) && !RESERVED.test(text);
+const isCollectionName = (text: string): boolean => /^[A-Za-z][\w@.-]{0,199}$/.test(text) && !RESERVED.test(text);
 
 /**
  * Checks the contents of a copy before any of them are written, because a failure half-way would leave a partly filled store. Call it for each
