@@ -50,6 +50,8 @@ export default defineConfig({
     clearMocks: false,
     // oidc-provider recognises LTS releases by their code name, which Node 26 does not report.
     onConsoleLog: (text) => !text.includes('oidc-provider WARNING: Unsupported runtime'),
+    // In a run of all suites, for the processes and browsers of ten thousand tests. The end of the run lists what passed only then.
+    retry: isOne ? 1 : 0,
     // Three times what the longest of those without a limit of their own take on a quiet machine.
     testTimeout: 60_000,
     hookTimeout: 120_000,
