@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { toTimestamp } from '../domain/calendar.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { causeAt, type LinkMails, type TimedLink } from './link-mail.ts';
-import { LINK_ENDED, LINK_PATHS, type Links } from './links.ts';
+import { causeAt, type LinkedDeps, type TimedLink } from './link-mail.ts';
+import { LINK_ENDED, LINK_PATHS } from './links.ts';
 import type { ChangeContext } from './unlogged-changes.ts';
 import { signInState } from './user-record.ts';
 import type { User, Users } from './users.ts';
@@ -19,15 +18,13 @@ const TOO_MANY = refuse(
 export type AddressConfirmation = ReturnType<typeof createAddressConfirmation>;
 
 /** Confirms that a user reads mail at an address: the current one, or a new one, which then replaces it. */
-export function createAddressConfirmation(deps: {
-  readonly users: Pick<Users, 'get' | 'requestEmail' | 'confirmEmail'>;
-  readonly links: Links;
-  readonly mails: LinkMails;
-  readonly clock: Clock;
-  readonly publicUrl: string;
-  /** Counts a mail to an address that a user wants to have. @returns the wait in milliseconds if there were too many, otherwise 0 */
-  readonly countChange: (userId: string) => Promise<number>;
-}) {
+export function createAddressConfirmation(
+  deps: LinkedDeps & {
+    readonly users: Pick<Users, 'get' | 'requestEmail' | 'confirmEmail'>;
+    /** Counts a mail to an address that a user wants to have. @returns the wait in milliseconds if there were too many, otherwise 0 */
+    readonly countChange: (userId: string) => Promise<number>;
+  },
+) {
   const { users, links, mails, clock, publicUrl } = deps;
   const kind = 'AddressConfirmation';
 

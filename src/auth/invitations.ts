@@ -3,10 +3,9 @@ import { toTimestamp } from '../domain/calendar.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { isAddress, normalisedEmail } from '../domain/email-address.ts';
 import type { Role } from '../domain/roles.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { Invitation, InvitationRecords } from './invitation-records.ts';
-import type { LinkMails, TimedLink } from './link-mail.ts';
-import { LINK_ENDED, LINK_PATHS, type LinkPurpose, type Links } from './links.ts';
+import type { LinkedDeps, TimedLink } from './link-mail.ts';
+import { LINK_ENDED, LINK_PATHS, type LinkPurpose } from './links.ts';
 import { belongsTo } from './memberships.ts';
 import type { ChangeContext } from './unlogged-changes.ts';
 import { type User, type Users, wrongPassword } from './users.ts';
@@ -32,16 +31,14 @@ const NOT_CONFIRMED = refuse('ValidationError', 'Confirm your address first.', {
  * Invites people by address to act for an account, in a role, within a week. The inviter never gets the link, or could invite the address of
  * another person, set the password, and wait (docs/decisions/accounts.md).
  */
-export function createInvitations(deps: {
-  readonly records: InvitationRecords;
-  readonly users: Pick<Users, 'get' | 'byEmail' | 'add' | 'addAccount'>;
-  readonly links: Links;
-  readonly mails: LinkMails;
-  readonly clock: Clock;
-  readonly publicUrl: string;
-  /** Counts an invitation of an account. @returns the wait in milliseconds if there were too many today, otherwise 0 */
-  readonly countInvitation: (account: AccountKey) => Promise<number>;
-}) {
+export function createInvitations(
+  deps: LinkedDeps & {
+    readonly records: InvitationRecords;
+    readonly users: Pick<Users, 'get' | 'byEmail' | 'add' | 'addAccount'>;
+    /** Counts an invitation of an account. @returns the wait in milliseconds if there were too many today, otherwise 0 */
+    readonly countInvitation: (account: AccountKey) => Promise<number>;
+  },
+) {
   const { records, users, links, mails, clock, publicUrl } = deps;
   const { get, openOf, inviterOf } = records;
 

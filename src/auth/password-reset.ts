@@ -3,9 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { toTimestamp } from '../domain/calendar.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { causeAt, type LinkMails, type TimedLink } from './link-mail.ts';
-import { LINK_ENDED, LINK_PATHS, type LinkPurpose, type Links } from './links.ts';
+import { causeAt, type LinkedDeps, type TimedLink } from './link-mail.ts';
+import { LINK_ENDED, LINK_PATHS, type LinkPurpose } from './links.ts';
 import type { ChangeContext } from './unlogged-changes.ts';
 import type { User, Users } from './users.ts';
 
@@ -19,16 +18,14 @@ type ResetLink = { readonly user: User; readonly isMailed: boolean };
 export type PasswordReset = ReturnType<typeof createPasswordReset>;
 
 /** Lets users who forgot their password set another one, by a link that works once. */
-export function createPasswordReset(deps: {
-  readonly users: Pick<Users, 'get' | 'byEmail' | 'resetPassword'>;
-  readonly links: Links;
-  readonly mails: LinkMails;
-  readonly clock: Clock;
-  readonly publicUrl: string;
-  readonly logger: Pick<Logger, 'error'>;
-  /** How long to wait before an address is looked up, in milliseconds. Default: a random time of up to {@link MOST_DELAY_MS}. */
-  readonly delayMs?: () => number;
-}) {
+export function createPasswordReset(
+  deps: LinkedDeps & {
+    readonly users: Pick<Users, 'get' | 'byEmail' | 'resetPassword'>;
+    readonly logger: Pick<Logger, 'error'>;
+    /** How long to wait before an address is looked up, in milliseconds. Default: a random time of up to {@link MOST_DELAY_MS}. */
+    readonly delayMs?: () => number;
+  },
+) {
   const { users, links, mails, clock, publicUrl, logger, delayMs = () => randomInt(MOST_DELAY_MS) } = deps;
   const waiting = new Set<Promise<void>>();
 

@@ -349,9 +349,7 @@ export function expireBooking(
   return [cancelled(booking, 'System', 'The community did not answer in time.')];
 }
 
-/**
- * Completes an approved booking whose end has passed (docs/decisions/bookings.md). No event if it is not due.
- */
+/** Completes an approved booking whose end has passed (docs/decisions/bookings.md). No event if it is not due. */
 export function completeBooking(
   day: SpaceDay,
   command: { readonly bookingId: BookingId },

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { LinkMails, TimedLink } from '../auth/link-mail.ts';
-import { LINK_ENDED, LINK_PATHS, type Links } from '../auth/links.ts';
+import type { LinkedDeps, TimedLink } from '../auth/link-mail.ts';
+import { LINK_ENDED, LINK_PATHS } from '../auth/links.ts';
 import { type Account, accountKey, accountOfKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { type AccountContacts, PENDING_MS, type PendingContact } from './contacts.ts';
 
 export type ContactConfirmation = ReturnType<typeof createContactConfirmation>;
@@ -15,15 +14,13 @@ const TOO_MANY = refuse(
 );
 
 /** Confirms that a person who reads mail at the new contact address of an account agrees to it. */
-export function createContactConfirmation(deps: {
-  readonly contacts: AccountContacts;
-  readonly links: Links;
-  readonly mails: LinkMails;
-  readonly clock: Clock;
-  readonly publicUrl: string;
-  /** Counts a mail to an address that may be that of a stranger. @returns the wait in milliseconds if there were too many, otherwise 0 */
-  readonly countChange: (account: string) => Promise<number>;
-}) {
+export function createContactConfirmation(
+  deps: LinkedDeps & {
+    readonly contacts: AccountContacts;
+    /** Counts a mail to an address that may be that of a stranger. @returns the wait in milliseconds if there were too many, otherwise 0 */
+    readonly countChange: (account: string) => Promise<number>;
+  },
+) {
   const { contacts, links, mails, clock, publicUrl } = deps;
 
   /** What the code of a link covers: the link ends with another request, and with its use. */
