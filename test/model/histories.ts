@@ -100,9 +100,9 @@ const terms: fc.Arbitrary<Terms> = fc
     durationHours: fc.oneof(quarters(3), quarters(23)),
     answerHours: fc.constantFrom(1, 24, 72),
     gapHours: some(quarters(4)),
-    noticeHours: some(fc.constantFrom(1, 24), 1),
-    horizonDays: some(fc.constantFrom(1, 3, 30), 1),
-    cancelHours: some(fc.constantFrom(1, 24)),
+    noticeHours: fc.constantFrom(undefined, undefined, undefined, 1, 24),
+    horizonDays: fc.constantFrom(undefined, undefined, undefined, 1, 3, 30),
+    cancelHours: some(fc.constantFrom(1, 24, 72), 4),
     week: some(fc.array(fc.oneof(hours, fc.constant('closed' as const)), { minLength: 7, maxLength: 7 })),
   })
   .map(({ hours: base, ...rest }) => defined({ ...base, ...rest }) as Terms);
@@ -135,7 +135,7 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
   a(
     'request',
     {
-      key: index,
+      key: fc.oneof(fc.constantFrom(2, 3), index),
       space: index,
       day,
       hour,
@@ -156,8 +156,8 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
   ),
   a('booking', { key: index, booking: index }, 2),
   a('reviews', { key: index, community: index }, 1),
-  a('approve', { community: index, booking: index }, 6),
-  a('cancel', { party: index, booking: index }, 3),
+  a('approve', { community: index, booking: fc.nat(3) }, 6),
+  a('cancel', { party: fc.constantFrom(0, 1, 2, 3, 2, 3), booking: fc.nat(3) }, 6),
   a('review', { brand: index, booking: index, rating: fc.integer({ min: 0, max: 6 }) }, 2),
   a(
     'close',
@@ -180,12 +180,12 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
   ),
   a('active', { space: index, active: fc.boolean() }, 1),
   a('issueKey', { party: index, permissions: fc.integer({ min: 1, max: 31 }) }, 2),
-  a('revokeKey', { key: index }, 1),
+  a('revokeKey', { key: index }, 2),
   a('registerWebhook', { key: index, events: fc.integer({ min: 0, max: 16 }) }, 2),
   a('removeWebhook', { key: index, webhook: index }, 1),
   a('webhooks', { key: index }, 1),
   a('forget', { brand: index }, 1),
-  a('pass', { hours: fc.oneof(fc.constantFrom(0.5, 1, 2, 25), fc.integer({ min: 1, max: 80 })) }, 5),
+  a('pass', { hours: fc.constantFrom(0.5, 1, 1, 2, 2, 5, 25, 80) }, 5),
   a('runScheduler', {}, 4),
   a('restart', {}, 1),
 );

@@ -122,6 +122,7 @@ class History {
       if (KINDS.some((kind) => (marks[kind] ?? '') < end))
         throw new Error('Fan-out has not reached the end of the log');
       if (received.length < expected.length) throw new Error(`${received.length} of ${expected.length} have come`);
+      if ((await webhooks.oldestPendingDelivery()) !== undefined) throw new Error('A delivery waits');
     }).catch((error: unknown) => {
       same('What was delivered', text(received), expected);
       throw error;
