@@ -60,6 +60,7 @@ export type Beginning = 'start' | 'end';
 /**
  * Adds the marks of kinds that have none. A process does this before it answers requests, so that a kind has its mark before its first
  * registration. A kind that a new release adds begins where the others stand, with `start`.
+ * @param deps.beforeFirst called before a role gets its first marks
  */
 export async function prepareMarks(deps: {
   readonly events: Pick<EventStore, 'lastEvent'>;
@@ -67,9 +68,11 @@ export async function prepareMarks(deps: {
   readonly role: OutboxRole;
   readonly kinds: readonly string[];
   readonly beginning: Beginning;
+  readonly beforeFirst?: () => Promise<void>;
 }): Promise<void> {
   const { events, documents, role, kinds, beginning } = deps;
   const marks = await readMarks(documents, role);
+  if (Object.keys(marks).length === 0) await deps.beforeFirst?.();
   const missing = kinds.filter((kind) => marks[kind] === undefined);
   if (missing.length === 0) return;
   const from = beginning === 'end' ? await logEnd(events) : (Object.values(marks).toSorted()[0] ?? LOG_START);

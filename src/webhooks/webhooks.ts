@@ -11,7 +11,7 @@ import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import { loadOnce } from '../event-loop/load-once.ts';
 import { logEnd, type Position } from '../event-store/event-store.ts';
 import type { OutboxTuning } from '../outbox/follow-kinds.ts';
-import { prepareMarks, readMarks } from '../outbox/marks.ts';
+import { prepareMarks } from '../outbox/marks.ts';
 import { type OutboxDeps, openOutbox, type Sending } from '../outbox/outbox.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
@@ -52,6 +52,9 @@ export type WebhooksDeps = OutboxDeps & {
 
 /** Timing of deliveries; the defaults suit production. */
 type Tuning = OutboxTuning & { readonly inFlight?: InFlightLimits };
+
+/** The kinds of events that this release sends. */
+const KINDS = keysOf(WEBHOOK_EVENTS);
 
 /** Deliveries of a webhook that are searched for its last error, newest first, if no delivery of an event led to its end. */
 const SEARCHED = 20;
@@ -102,11 +105,16 @@ export async function createWebhooks(deps: WebhooksDeps) {
   }
 
   /** Adds the marks of this release. A process with any role calls this before it answers requests. */
-  async function prepare(): Promise<void> {
-    // So that the first start ends with a line about a missing right, instead of trying again and again.
-    if (Object.keys(await readMarks(documents, 'webhooks')).length === 0) await events.checkGroupRights();
-    await prepareMarks({ events, documents, role: 'webhooks', kinds: keysOf(WEBHOOK_EVENTS), beginning: 'start' });
-  }
+  const prepare = (): Promise<void> =>
+    prepareMarks({
+      events,
+      documents,
+      role: 'webhooks',
+      kinds: KINDS,
+      beginning: 'start',
+      // So that the first start ends with a line about a missing right, instead of trying again and again.
+      beforeFirst: () => events.checkGroupRights(),
+    });
 
   return {
     ...createOnRequest({
@@ -128,7 +136,7 @@ export async function createWebhooks(deps: WebhooksDeps) {
     async start(): Promise<void> {
       await prepare();
       const what = {
-        kinds: FAN_OUT_GROUPS.map(({ kind }) => kind),
+        kinds: KINDS,
         groups: FAN_OUT_GROUPS,
         // Once past an event, it has every registration made before the event; one made after the event has a later position.
         reads: [registered],
