@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { createApp } from '../src/app.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import { type Core, type CoreOptions, openCore } from '../src/core.ts';
@@ -29,6 +29,24 @@ export const TERMS: SpaceTerms = {
 
 type Call = { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> };
 
+/** Starts the service in this process: the API and the pages, and the projector, but no other role. */
+export async function startInProcess(config: Config, logger: Logger, options: CoreOptions) {
+  const core: Core = await openCore(config, logger, options);
+  const app: FastifyInstance = await createApp(core);
+  core.projector.start();
+  await core.projector.readModels.readable(10_000);
+  await app.ready();
+  return {
+    core,
+    app,
+    async close() {
+      await app.close();
+      await core.projector.stop();
+      await core.close();
+    },
+  };
+}
+
 /** The whole service in this process, on the embedded engines, with its own folder and a clock that the test controls. */
 export async function runService(
   settings: Readonly<Record<string, string>> = {},
@@ -38,11 +56,7 @@ export async function runService(
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-'));
   const config: Config = readConfig({ DATA_DIR: dataDir, DEMO: 'false', WEBHOOKS_ALLOW_PRIVATE: 'true', ...settings });
   const time = { now: NOON };
-  const core: Core = await openCore(config, logger, { clock: () => time.now, ...options });
-  const app: FastifyInstance = await createApp(core);
-  core.projector.start();
-  await core.projector.readModels.readable(10_000);
-  await app.ready();
+  const { core, app, close } = await startInProcess(config, logger, { clock: () => time.now, ...options });
 
   const call = (method: 'GET' | 'POST' | 'DELETE' | 'PUT', url: string, { key, body, headers }: Call = {}) =>
     app.inject({
@@ -85,9 +99,7 @@ export async function runService(
       return issued.key;
     },
     async stop() {
-      await app.close();
-      await core.projector.stop();
-      await core.close();
+      await close();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -1,19 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
+import { ERROR_STATUS } from '../../src/contract/schemas/errors.ts';
 import { isRefusal, type Refusal } from '../../src/domain/decision.ts';
 import type { SpaceTerms } from '../../src/domain/events.ts';
 import { brandId, cents, communityId } from '../../src/domain/ids.ts';
+import { keysOf } from '../../src/domain/keys-of.ts';
+import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
+import { WEBHOOK_EVENTS } from '../../src/domain/webhook.ts';
 import { logEnd } from '../../src/event-store/event-store.ts';
 import { readMarks } from '../../src/outbox/marks.ts';
 import { accepted } from '../accepted.ts';
 import { eventually } from '../eventually.ts';
 import { CONTEXT } from '../running-service.fixture.ts';
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { dateIn, PARTIES, type Step, type World } from './histories.ts';
 import { type Answer, Model, type Party, type Terms } from './model.ts';
-import { type ModelledService, openModelledService, openReceiver } from './modelled-service.ts';
+import { type ModelledService, openModelledService } from './modelled-service.ts';
 
 const HOUR_MS = 3_600_000;
-const ALL_PERMISSIONS = 31;
-const KINDS = ['BookingRequested', 'BookingApproved', 'BookingCancelled', 'ReviewPosted'] as const;
 
 /**
  * Runs a history on the service and on the model, from the beginning of the world on.
@@ -22,12 +25,12 @@ const KINDS = ['BookingRequested', 'BookingApproved', 'BookingCancelled', 'Revie
 export async function runHistory(world: World, steps: readonly Step[]): Promise<void> {
   const model = new Model(world.start);
   const service = await openModelledService(() => model.now);
-  const receiver = await openReceiver();
+  const receiver = await startReceiver();
   try {
-    const history = await History.begin(world, model, service, receiver.url);
+    const history = await History.begin(world, model, service, (path) => `http://127.0.0.1:${receiver.port}${path}`);
     for (const step of steps) await history.take(step);
     await history.checkAll();
-    await history.checkDeliveries(receiver.received);
+    await history.checkDeliveries(receiver);
   } finally {
     await service.stop();
     await receiver.close();
@@ -107,28 +110,33 @@ class History {
   }
 
   /** Sends what waits. Each registration gets what it is owed, once, and nothing else. */
-  async checkDeliveries(
-    received: readonly { readonly path: string; readonly event: string; readonly bookingId: number }[],
-  ) {
+  async checkDeliveries({ received }: Pick<Receiver, 'received'>): Promise<void> {
     const { events, documents, webhooks } = this.#service.core;
     await webhooks.start();
     const owed = this.#model.owed();
-    const text = (each: readonly { readonly path: string; readonly event: string; readonly bookingId: number }[]) =>
-      each.map(({ path, event, bookingId }) => `${path} ${event} ${bookingId}`).toSorted();
-    const expected = text(owed.map(({ webhookId, ...rest }) => ({ path: this.#paths.get(webhookId) ?? '', ...rest })));
+    const expected = owed
+      .map(({ webhookId, event, bookingId }) => `${this.#paths.get(webhookId)} ${event} ${bookingId}`)
+      .toSorted();
+    const delivered = () =>
+      received
+        .map(({ path, body }) => {
+          const { event, data } = JSON.parse(body);
+          return `${path} ${event} ${data.bookingId}`;
+        })
+        .toSorted();
     const end = await logEnd(events);
     await eventually(async () => {
       const marks = await readMarks(documents, 'webhooks');
-      if (KINDS.some((kind) => (marks[kind] ?? '') < end))
+      if (keysOf(WEBHOOK_EVENTS).some((kind) => (marks[kind] ?? '') < end))
         throw new Error('Fan-out has not reached the end of the log');
       if (received.length < expected.length) throw new Error(`${received.length} of ${expected.length} have come`);
       if ((await webhooks.oldestPendingDelivery()) !== undefined) throw new Error('A delivery waits');
     }).catch((error: unknown) => {
-      same('What was delivered', text(received), expected);
+      same('What was delivered', delivered(), expected);
       throw error;
     });
     await webhooks.stop();
-    same('What was delivered', text(received), expected);
+    same('What was delivered', delivered(), expected);
   }
 
   async #call(step: Step): Promise<readonly [Answer, Answer] | undefined> {
@@ -327,14 +335,9 @@ const stored = ({ week, eventFee, ...rest }: Partial<Terms>): Omit<SpaceTerms, '
     }),
   }) as Omit<SpaceTerms, 'name'>;
 
-const STATUS = { ResourceNotFound: 404, ValidationError: 400, SlotUnavailable: 422, BookingNotAllowed: 422 } as const;
-
 /** The outcome of a command as REST would answer it. */
-function answerOf(outcome: object | Refusal): Answer {
-  if (!isRefusal(outcome)) return { status: 200 };
-  const status = Object.entries(STATUS).find(([code]) => code === outcome.refused)?.[1] ?? 403;
-  return { status, error: outcome.refused };
-}
+const answerOf = (outcome: object | Refusal): Answer =>
+  isRefusal(outcome) ? { status: ERROR_STATUS[outcome.refused], error: outcome.refused } : { status: 200 };
 
 function same(what: string, actual: unknown, promised: unknown): void {
   if (isDeepStrictEqual(actual, promised)) return;

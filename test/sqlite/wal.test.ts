@@ -42,17 +42,22 @@ test('at most some five megabytes of lazy commits wait for the disk, and none of
   expect(() => flushWal(join(folder, 'removed.sqlite'))).toThrow('ENOENT');
 });
 
-test('the WAL starts again with a checkpoint although others have written meanwhile', async () => {
+/** Three connections to a database with a table, whose WAL only grows until it is checkpointed. */
+async function openTexts() {
   const folder = await mkdtemp(join(tmpdir(), 'venue-wal-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const path = join(folder, 'written.sqlite');
   const open = () => {
-    const database = new DatabaseSync(path);
+    const database = new DatabaseSync(join(folder, 'texts.sqlite'));
     onTestFinished(() => database.close());
     return database;
   };
   const [writing, reading, checkpointing] = [open(), open(), open()];
   writing.exec('PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE texts (text TEXT NOT NULL)');
+  return { writing, reading, checkpointing };
+}
+
+test('the WAL starts again with a checkpoint although others have written meanwhile', async () => {
+  const { writing, reading, checkpointing } = await openTexts();
   const insert = writing.prepare('INSERT INTO texts VALUES (?)');
   const write = () => insert.run('x'.repeat(10_000));
   for (let n = 0; n < 100; n += 1) write();
@@ -73,16 +78,7 @@ test('the WAL starts again with a checkpoint although others have written meanwh
 });
 
 test('others do not wait for a checkpoint while a reader keeps much in the WAL', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'venue-wal-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const path = join(folder, 'read.sqlite');
-  const open = () => {
-    const database = new DatabaseSync(path);
-    onTestFinished(() => database.close());
-    return database;
-  };
-  const [writing, reading, checkpointing] = [open(), open(), open()];
-  writing.exec('PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE texts (text TEXT NOT NULL)');
+  const { writing, reading, checkpointing } = await openTexts();
   reading.exec('BEGIN; SELECT count(*) FROM texts');
   const insert = writing.prepare('INSERT INTO texts VALUES (?)');
   for (let n = 0; n < 50; n += 1) insert.run('x'.repeat(100_000));
