@@ -32,7 +32,7 @@ export type Endings = ReturnType<typeof createEndings>;
 
 /**
  * What ends with a password, a role, a membership, a user or the texts of a subject, beyond their own records: the whole list, by cause.
- * Webhooks end with the app that registered them (`webhooks/registrations.ts`).
+ * Webhooks end with the app that registered them (`webhooks/registrations.ts`), live pages with the role (`console/live/event-stream.ts`).
  */
 export function createEndings(belongings: Belongings) {
   const { revocation, calendarFeeds, sessions, invitations, checkedFiles, preferences, mail } = belongings;
