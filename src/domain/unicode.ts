@@ -13,7 +13,7 @@ export function textRule(text: string): string | undefined {
  * The longest text that is read at all, in UTF-16 code units; no field takes more. Patterns and searches meet no longer text, so it is enough
  * that they are linear (docs/decisions/rest-api.md#texts-from-outside).
  */
-const LONGEST_TEXT = 10_000;
+export const LONGEST_TEXT = 10_000;
 
 const outsideTextRule = (text: string): string | undefined =>
   text.length > LONGEST_TEXT ? `must have at most ${LONGEST_TEXT} characters` : textRule(text);

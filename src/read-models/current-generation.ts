@@ -70,12 +70,15 @@ export async function openCurrentGeneration(deps: {
 
   const inState = (state: GenerationState) => all.find((each) => each.state === state);
 
+  /** Of `all` and `collections`, made whenever they change: each read asks for it. */
+  let live: LiveGeneration | undefined;
+
   /** A live generation without a checkpoint is gone, as after a power failure. It is not read until it has been built again. */
-  function live(): LiveGeneration | undefined {
+  function setAll(next: readonly CachedGeneration[]): void {
+    all = next;
     const current = inState('live');
-    return current !== undefined && collections?.id === current.id
-      ? { ...current, collections: collections.of }
-      : undefined;
+    live =
+      current !== undefined && collections?.id === current.id ? { ...current, collections: collections.of } : undefined;
   }
 
   async function use(next: Pick<Stored<Catalogue>, 'version' | 'document'>): Promise<void> {
@@ -105,7 +108,7 @@ export async function openCurrentGeneration(deps: {
       if (stored !== at) return true;
       collections = { id, of: new Map(opened) };
     }
-    all = next;
+    setAll(next);
     settle();
     return isNew;
   }
@@ -127,12 +130,10 @@ export async function openCurrentGeneration(deps: {
   /** Processes read the live generation; for up to a second around a swap, some of them read another. */
   function isReached({ position, which }: Waiter): boolean {
     const read = all.filter(({ state }) => state !== 'building');
-    const current = live();
     if (which.projections === undefined)
-      return current !== undefined && read.every(({ checkpoint }) => checkpoint.position >= position);
-    return (
-      current !== undefined && which.projections.every((each) => positionOf(current.checkpoint, each.name) >= position)
-    );
+      return live !== undefined && read.every(({ checkpoint }) => checkpoint.position >= position);
+    const checkpoint = live?.checkpoint;
+    return checkpoint !== undefined && which.projections.every((each) => positionOf(checkpoint, each.name) >= position);
   }
 
   function settle(): void {
@@ -149,7 +150,7 @@ export async function openCurrentGeneration(deps: {
       polls += 1;
       if (waiting.size === 0) break;
       try {
-        if (age() > TRUST_MS / 2 || live() === undefined) await refresh();
+        if (age() > TRUST_MS / 2 || live === undefined) await refresh();
         else if (await readCheckpoints()) {
           polls = 0;
           isPushed = false;
@@ -163,7 +164,8 @@ export async function openCurrentGeneration(deps: {
 
   return {
     name,
-    live,
+    /** The live generation; undefined if there is none, or it has no checkpoint. */
+    live: (): LiveGeneration | undefined => live,
     /** The generation that is being built, or that becomes live next. */
     building: () => inState('building') ?? inState('joining'),
     refresh,
@@ -183,7 +185,7 @@ export async function openCurrentGeneration(deps: {
 
     /** Handles a checkpoint from a projector in this process. */
     reached(id: GenerationId, checkpoint: Checkpoint): void {
-      all = all.map((each) => (each.id === id ? { ...each, checkpoint } : each));
+      setAll(all.map((each) => (each.id === id ? { ...each, checkpoint } : each)));
       isPushed = true;
       settle();
     },
@@ -192,7 +194,7 @@ export async function openCurrentGeneration(deps: {
     async waitFor(position: Position, which: WaitFor = {}): Promise<boolean> {
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const waiter = { position, which, resolve };
-      if (age() > TRUST_MS || live() === undefined) await refresh().catch(() => {});
+      if (age() > TRUST_MS || live === undefined) await refresh().catch(() => {});
       if (isReached(waiter)) return true;
       const timer = setTimeout(resolve, which.timeoutMs ?? WAIT_MS, false);
       waiting.add(waiter);

@@ -47,26 +47,43 @@ export function createReader(deps: {
 
   const unattended = async () => ((await isAttended()) ? undefined : UNATTENDED);
 
-  /** The live collection of a projection. A suspended process may have missed a swap. */
-  async function source<D extends object>({ name }: Projection<D>): Promise<Source<D>> {
-    const age = current.age();
-    if (age > TRUST_MS || current.live() === undefined) await current.refresh();
-    // In the background, so that reads in quick succession never wait for it.
-    else if (age > REFRESH_MS) current.refresh().catch(() => {});
+  /** The live collection of a projection, by this process's view; undefined if there is none that can be read. */
+  function readable<D extends object>({ name }: Projection<D>): Source<D> | undefined {
     const live = current.live();
     const documents = live?.collections.get(name);
-    if (live === undefined || documents === undefined) {
-      const isBuilding = current.building() !== undefined;
-      throw unreadable(name, isBuilding ? 'is being built' : NOT_BUILT, await unattended());
-    }
-    const failing = live.checkpoint.failing.find((each) => each.name === name);
-    if (failing !== undefined) throw unreadable(name, 'fails on an event', failing.message);
-    if (catchUpWithinMs === undefined && !hasCaughtUp()) {
-      await checkCaughtUp().catch(() => {});
-      if (!hasCaughtUp()) throw unreadable(name, CATCHING_UP, await unattended());
-    }
+    if (live === undefined || documents === undefined) return undefined;
+    if (live.checkpoint.failing.some((each) => each.name === name)) return undefined;
+    if (catchUpWithinMs === undefined && !hasCaughtUp()) return undefined;
     // The name implies the type, as it does in the document store.
     return { id: live.id, documents: documents as Documents<D> };
+  }
+
+  /** Whether the view may be used without reading it again: a suspended process may have missed a swap. */
+  function isTrusted(): boolean {
+    const age = current.age();
+    // In the background, so that reads in quick succession never wait for it.
+    if (age > REFRESH_MS && age <= TRUST_MS) current.refresh().catch(() => {});
+    return age <= TRUST_MS;
+  }
+
+  async function source<D extends object>(projection: Projection<D>): Promise<Source<D>> {
+    if (!isTrusted() || current.live() === undefined) await current.refresh();
+    if (catchUpWithinMs === undefined && !hasCaughtUp()) await checkCaughtUp().catch(() => {});
+    const found = readable(projection);
+    if (found === undefined) throw await problem(projection.name);
+    return found;
+  }
+
+  /** Why a read model cannot be read. */
+  async function problem(name: string): Promise<Unavailable> {
+    const live = current.live();
+    if (live?.collections.get(name) === undefined) {
+      const isBuilding = current.building() !== undefined;
+      return unreadable(name, isBuilding ? 'is being built' : NOT_BUILT, await unattended());
+    }
+    const failing = live.checkpoint.failing.find((each) => each.name === name);
+    if (failing !== undefined) return unreadable(name, 'fails on an event', failing.message);
+    return unreadable(name, CATCHING_UP, await unattended());
   }
 
   const caughtUp = new Map<string, Promise<void>>();
@@ -101,14 +118,16 @@ export function createReader(deps: {
     return current.has(id);
   }
 
+  /** Most reads find a view that is fresh, and wait for nothing but the documents. */
   async function once<D extends object, R>(
     projection: Projection<D>,
     read: (from: Documents<D>) => Promise<R>,
   ): Promise<R> {
     for (;;) {
-      const from = await open(projection);
+      const known = catchUpWithinMs === undefined && isTrusted() ? readable(projection) : undefined;
+      const from = known ?? (await open(projection));
       const result = await read(from.documents);
-      if (await wasWhole(from)) return result;
+      if ((current.age() <= TRUST_MS && current.has(from.id)) || (await wasWhole(from))) return result;
     }
   }
 
