@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { CryptoKey, JWTPayload, JWTVerifyGetKey } from 'jose';
-import { accountOfKey } from '../domain/account.ts';
+import { type Account, accountOfKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
-import { isRole, ROLE_PERMISSIONS } from '../domain/roles.ts';
+import { isRole, ROLE_PERMISSIONS, type Role } from '../domain/roles.ts';
 import { loadOnce } from '../event-loop/load-once.ts';
 import { createLruCache } from '../event-loop/lru-cache.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -34,6 +34,9 @@ export type IssuedTokens = {
   exists(model: TokenModel, id: string): Promise<boolean>;
 };
 
+/** What a user may do now. Implemented by the records of users. */
+type CurrentRoles = { roleIn(userId: string, account: Account): Promise<Role | undefined> };
+
 /** oidc-provider's models: a user's token, and the token of a client that acts without a user. */
 type TokenModel = 'AccessToken' | 'ClientCredentials';
 
@@ -55,18 +58,19 @@ type Signed = {
 export type AccessTokens = ReturnType<typeof createAccessTokens>;
 
 /**
- * Verifies access tokens against the key set, without calling the authorization server. Every call looks up the token's record,
- * so that a revoked token stops working at once in every process (docs/decisions/credentials.md).
+ * Verifies access tokens against the key set, without calling the authorization server. Every call looks up the token's record and the user's
+ * role, so that a revoked token and one of a former role stop working at once in every process (docs/decisions/credentials.md).
  */
 export function createAccessTokens(deps: {
   issuer: string;
   signingKeys: SigningKeys;
   issuedTokens: IssuedTokens;
+  currentRoles: CurrentRoles;
   secretKey: SecretKey;
   /** The machine's clock, regardless of CLOCK_SHIFT: oidc-provider dates its tokens by it. */
   clock: Clock;
 }) {
-  const { issuer, signingKeys, issuedTokens, clock } = deps;
+  const { issuer, signingKeys, issuedTokens, currentRoles, clock } = deps;
   const idOf = storedTokenIds(deps.secretKey);
   const cached = createLruCache<string, Signed>(MAX_CACHED_TOKENS);
   const publicKey = publicKeys(signingKeys);
@@ -104,7 +108,15 @@ export function createAccessTokens(deps: {
   async function verify(token: string): Promise<VerifiedToken | undefined> {
     const signed = await signedToken(token);
     if (signed?.verified === undefined) return undefined;
-    return (await issuedTokens.exists(signed.model, signed.storedId)) ? signed.verified : undefined;
+    const { model, storedId, verified } = signed;
+    const isValid = await Promise.all([issuedTokens.exists(model, storedId), hasRoleStill(verified.caller)]);
+    return isValid.every(Boolean) ? verified : undefined;
+  }
+
+  /** A process that dies between a change of role and the end of the apps leaves tokens of the former role. */
+  async function hasRoleStill({ account, role, credential }: Caller): Promise<boolean> {
+    const userId = credential.kind === 'client' ? credential.userId : undefined;
+    return userId === undefined || (await currentRoles.roleIn(userId, account)) === role;
   }
 
   return {

@@ -3,6 +3,7 @@ import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { normalisedEmail } from '../domain/email-address.ts';
 import { hasLength, PASSWORD } from '../domain/limits.ts';
+import type { Role } from '../domain/roles.ts';
 import { isPassword } from './passwords.ts';
 import { isUser, roleOf, USERS, type User, type UserDocument, withoutHash } from './user-record.ts';
 
@@ -40,6 +41,12 @@ export function createUserLookups(users: Documents<UserDocument>) {
     async get(id: string): Promise<User | undefined> {
       const stored = await users.get(id);
       return stored && isUser(stored.document) ? withoutHash(stored.document) : undefined;
+    },
+
+    /** The role of a user in an account now; undefined if the user does not belong to it. */
+    async roleIn(id: string, account: Account): Promise<Role | undefined> {
+      const stored = await users.get(id);
+      return stored && roleOf(stored.document, account);
     },
 
     async byEmail(email: string): Promise<User | undefined> {

@@ -72,6 +72,7 @@ export async function createAuthorizationServer(deps: {
     issuer,
     signingKeys,
     issuedTokens: oidcAdapter,
+    currentRoles: users,
     secretKey,
     clock: systemClock(),
   });

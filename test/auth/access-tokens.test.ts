@@ -2,11 +2,16 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { exportSPKI, generateKeyPair, importJWK, type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AccessTokens, createAccessTokens, storedTokenIds } from '../../src/auth/access-tokens.ts';
+import type { Endings } from '../../src/auth/endings.ts';
 import { createSigningKeys, type SigningKeys } from '../../src/auth/signing-keys.ts';
+import { createUsers, type Users } from '../../src/auth/users.ts';
 import { createOidcAdapter, type OidcAdapter } from '../../src/authorization-server/oidc-adapter.ts';
 import { createRevocation } from '../../src/authorization-server/revocation.ts';
+import type { Account } from '../../src/domain/account.ts';
+import { brandId } from '../../src/domain/ids.ts';
+import { isRole, type Role } from '../../src/domain/roles.ts';
 import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
-import { createChangeLog, NO_LOGGER } from './change-log.ts';
+import { BY_OPERATOR, createChangeLog, NO_LOGGER } from './change-log.ts';
 
 const issuer = 'https://venues.example';
 const secretKey = randomBytes(32);
@@ -16,6 +21,18 @@ let database: TestDatabase;
 let signingKeys: SigningKeys;
 let oidcAdapter: OidcAdapter;
 let tokens: AccessTokens;
+let users: Users;
+let claimedRole: Role | undefined;
+
+/** Of a process that dies before it ends what ends with a role. */
+const INTERRUPTED: Endings = {
+  async ofChange(_, { type }) {
+    if (type === 'MemberRoleChanged') throw new Error('The process died');
+  },
+  ofUser: async () => {},
+  ofAddress: async () => {},
+  ofTexts: async () => {},
+};
 
 beforeAll(async () => {
   database = await createSqliteDatabase();
@@ -24,7 +41,13 @@ beforeAll(async () => {
   signingKeys = await createSigningKeys({ documents, secretKey, clock });
   const revocation = await createRevocation({ documents, log: createChangeLog(), clock, logger: NO_LOGGER });
   oidcAdapter = await createOidcAdapter({ documents, revocation, secretKey, clock });
-  tokens = createAccessTokens({ issuer, signingKeys, issuedTokens: oidcAdapter, secretKey, clock });
+  const log = createChangeLog();
+  users = await createUsers({ documents, endings: INTERRUPTED, log, clock, logger: NO_LOGGER });
+  const currentRoles: Pick<Users, 'roleIn'> = {
+    // The role in the token, except of a user that there is.
+    roleIn: async (id, account) => (id === 'usr_1' ? claimedRole : users.roleIn(id, account)),
+  };
+  tokens = createAccessTokens({ issuer, signingKeys, issuedTokens: oidcAdapter, currentRoles, secretKey, clock });
 });
 afterAll(() => database.remove());
 
@@ -52,6 +75,7 @@ async function mint({ claims = {}, header = {}, key }: Mint = {}): Promise<strin
     jti,
     ...claims,
   };
+  claimedRole = isRole(payload.role) ? payload.role : undefined;
   await oidcAdapter.adapter('AccessToken').upsert(storedTokenIds(secretKey)(String(payload.jti)), {}, 7200);
   return new SignJWT(payload as JWTPayload)
     .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: signing.kid, ...header })
@@ -161,6 +185,19 @@ test('a verified token still expires and can still be revoked', async () => {
   time = now + 3600_000;
   expect(await tokens.authenticate(expiring)).toBeUndefined();
   time = now;
+});
+
+test('a token of a former role is refused once the record of the user has changed, whatever has ended by then', async () => {
+  const account: Account = { kind: 'Brand', id: brandId(7) };
+  const add = async (email: string): Promise<string> => {
+    const user = await users.add({ email, password: 'a long password', accounts: [account] }, { correlationId: 'x' });
+    return 'id' in user ? user.id : '';
+  };
+  const [userId] = [await add('ada@example.com'), await add('bo@example.com')];
+  const token = await mint({ claims: { sub: userId } });
+  expect(await tokens.authenticate(token)).toMatchObject({ role: 'Manager' });
+  await expect(users.setRole(userId, account, 'Viewer', BY_OPERATOR)).rejects.toThrow('The process died');
+  expect(await tokens.authenticate(token)).toBeUndefined();
 });
 
 test('the id under which a token is stored cannot be derived from its content', async () => {
