@@ -22,6 +22,8 @@ const ACCOUNT_MEMBERS: Collection<AccountMembersDocument> = { name: 'accountMemb
 
 const EMPTY: AccountMembersDocument = { members: [], managers: [] };
 
+export type AccountMembers = Awaited<ReturnType<typeof openAccountMembers>>;
+
 /** Who belongs to an account. */
 export async function openAccountMembers(documents: Pick<DocumentStore, 'open'>) {
   const [index, users] = [await documents.open(ACCOUNT_MEMBERS), await documents.open(USERS)];

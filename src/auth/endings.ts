@@ -1,4 +1,5 @@
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import type { MembershipEvent } from '../domain/events.ts';
 import { accountOfSubject, type Subject, userIdOf } from '../domain/personal-text.ts';
 import type { ChangeContext } from './unlogged-changes.ts';
 
@@ -28,6 +29,9 @@ type Belongings = {
   };
 };
 
+/** A user whose record has just changed. */
+type Changing = { readonly id: string; readonly isRemoved?: true };
+
 export type Endings = ReturnType<typeof createEndings>;
 
 /**
@@ -43,31 +47,39 @@ export function createEndings(belongings: Belongings) {
     await revocation.endAppsOf(userId, accountKey(account), context);
   }
 
+  /** A user leaves an account. */
+  async function ofMembership(userId: string, account: Account, context: ChangeContext): Promise<void> {
+    await ofRole(userId, account, context);
+    await calendarFeeds.endAllOf(userId, account, context);
+    await preferences.endOf(userId, accountKey(account));
+    await checkedFiles.deleteAllOf(userId);
+  }
+
+  /** A user is removed, after leaving all accounts. Can be repeated. */
+  async function ofUser(userId: string, context: ChangeContext): Promise<void> {
+    await revocation.endAllOfUser(userId, context);
+    await calendarFeeds.endAllOf(userId, undefined, context);
+    await preferences.endOf(userId);
+    await checkedFiles.deleteAllOf(userId);
+    await mail.endAllOf(userId);
+    await sessions.deleteAllOf(userId);
+  }
+
   return {
-    ofRole,
+    ofUser,
 
-    /**
-     * A password changes: signs the user out of every browser, also of those that are signing in. Sessions of the console are older than the
-     * password, and invalid by that. Connected apps stay connected.
-     */
-    ofPassword: (userId: string): Promise<void> => revocation.endSessionsOf(userId),
-
-    /** A user leaves an account. */
-    async ofMembership(userId: string, account: Account, context: ChangeContext): Promise<void> {
-      await ofRole(userId, account, context);
-      await calendarFeeds.endAllOf(userId, account, context);
-      await preferences.endOf(userId, accountKey(account));
-      await checkedFiles.deleteAllOf(userId);
-    },
-
-    /** A user is removed, after leaving all accounts. Can be repeated. */
-    async ofUser(userId: string, context: ChangeContext): Promise<void> {
-      await revocation.endAllOfUser(userId, context);
-      await calendarFeeds.endAllOf(userId, undefined, context);
-      await preferences.endOf(userId);
-      await checkedFiles.deleteAllOf(userId);
-      await mail.endAllOf(userId);
-      await sessions.deleteAllOf(userId);
+    /** By the event that the log gets about the user. Repeated after a failure. */
+    async ofChange(
+      { id, isRemoved }: Changing,
+      { type, data }: MembershipEvent,
+      context: ChangeContext,
+    ): Promise<void> {
+      // Signs the user out of every browser, also of those that are signing in. Sessions of the console are older than the password, and
+      // invalid by that. Connected apps stay connected.
+      if (type === 'PasswordChanged') await revocation.endSessionsOf(id);
+      if (type === 'MemberRoleChanged') await ofRole(id, data.account, context);
+      if (type === 'MemberRemoved') await ofMembership(id, data.account, context);
+      if (type === 'MemberRemoved' && isRemoved) await ofUser(id, context);
     },
 
     /** The same, while the record of the user still has the address. The pending one is left out: it may be that of a stranger. */

@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Find, OperatedDocumentStore } from '../document-store/document-store.ts';
-import { declareQuery } from '../document-store/queries.ts';
+import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { isAddress, normalisedEmail } from '../domain/email-address.ts';
@@ -12,14 +10,14 @@ import { openAccountMembers } from './account-members.ts';
 import type { Endings } from './endings.ts';
 import { accountsIn } from './memberships.ts';
 import { hashPassword } from './passwords.ts';
-import { type ChangeContext, createRecorder, type MembershipLog, UNLOGGED } from './unlogged-changes.ts';
+import type { ChangeContext, MembershipLog } from './unlogged-changes.ts';
+import { createUserChanges, NO_SUCH_USER } from './user-changes.ts';
 import { createUserLookups } from './user-lookups.ts';
 import {
   type Changed,
   emailChanged,
   isOnlyAccount,
   isUser,
-  managedBy,
   newUser,
   signInState,
   USERS,
@@ -36,10 +34,6 @@ import {
 
 export type { User };
 
-const MAX_PAUSE_MS = 50;
-
-const unlogged = declareQuery(USERS, (): Find<UserDocument> => UNLOGGED, []);
-
 export type Users = Awaited<ReturnType<typeof createUsers>>;
 
 /** Users are records in the document store. The log records changes to them without personal data (docs/decisions/accounts.md). */
@@ -53,82 +47,15 @@ export async function createUsers(deps: {
   const { documents, endings, clock } = deps;
   const users = await documents.open(USERS);
   const members = await openAccountMembers(documents);
+  const found = createUserLookups(users);
   const now = () => new Date(clock()).toISOString();
 
-  const { finish, finishAll } = createRecorder({
-    ...deps,
-    records: users,
-    unlogged,
-    isEnded: (user) => user.isRemoved === true,
-    async settle({ id, isRemoved }, { type, data }, context) {
-      if (type === 'PasswordChanged') await endings.ofPassword(id);
-      if (type !== 'MemberAdded' && type !== 'MemberRoleChanged' && type !== 'MemberRemoved') return;
-      await members.update(data.account, id);
-      if (type === 'MemberRoleChanged') await endings.ofRole(id, data.account, context);
-      if (type === 'MemberRemoved') await endings.ofMembership(id, data.account, context);
-      if (type === 'MemberRemoved' && isRemoved) await endings.ofUser(id, context);
-    },
-  });
-
-  /**
-   * Changes a user and applies the consequences. Starts over if another write came in between; writes nothing without changes.
-   * @param mayBeLast whether an account may be left without a Manager
-   */
-  async function change(
-    id: string,
-    next: (user: UserDocument) => Changed | Refusal,
-    context: ChangeContext,
-    { mayBeLast = false }: { readonly mayBeLast?: boolean } = {},
-  ): Promise<UserDocument | Refusal> {
-    /** Stops in each account that the user no longer manages. @returns false if one would keep no Manager */
-    async function stopManaging(before: UserDocument, after: UserDocument): Promise<boolean> {
-      const stays = new Set(managedBy(after).map(accountKey));
-      for (const account of managedBy(before)) {
-        if (stays.has(accountKey(account))) continue;
-        left.add(account);
-        if (!(await members.stopManaging(account, id, mayBeLast))) return false;
-      }
-      return true;
-    }
-    /** Changes the record that was read. Undefined if it has changed since. */
-    async function attempt(): Promise<UserDocument | Refusal | undefined> {
-      const stored = await users.get(id);
-      if (stored === undefined || !isUser(stored.document)) return NO_SUCH_USER;
-      const changed = next(stored.document);
-      if (isRefusal(changed)) return changed;
-      if (changed.user === stored.document) return changed.user;
-      if (!(await stopManaging(stored.document, changed.user))) return LAST_MANAGER;
-      const changing = withOwnChanges(changed.user, changed.changes, context);
-      let isTaken = false;
-      const ifUnchanged = async (_: UserDocument | undefined, version: number) => {
-        if (version !== stored.version) return undefined;
-        // The unique index also refuses an address that another user takes at this moment; then this is asked again.
-        isTaken = changing.email !== stored.document.email && (await found.byEmail(changing.email)) !== undefined;
-        return isTaken ? undefined : changing;
-      };
-      const { isChanged } = await users.update(id, ifUnchanged, { stored });
-      if (isTaken) return ADDRESS_TAKEN;
-      return isChanged ? changing : undefined;
-    }
-    const left = new Set<Account>();
-    let outcome = await attempt();
-    for (let failed = 1; outcome === undefined; failed += 1) {
-      // Two processes could else make each other start over for as long as they are equally fast.
-      if (failed > 2) await sleep(Math.random() * Math.min(2 ** failed, MAX_PAUSE_MS));
-      outcome = await attempt();
-    }
-    await finish(id);
-    // The user may have stayed a Manager of them.
-    for (const account of left) await members.update(account, id);
-    return outcome;
-  }
+  const { change, finish, finishAll } = createUserChanges({ ...deps, users, members, byEmail: found.byEmail });
 
   const changeUser = async (...of: Parameters<typeof change>): Promise<User | Refusal> => {
     const outcome = await change(...of);
     return isRefusal(outcome) ? outcome : withoutHash(outcome);
   };
-
-  const found = createUserLookups(users);
 
   return {
     ...found,
@@ -278,13 +205,6 @@ type NewUser = {
   /** Decides right before the record is written: a password takes a while to hash. */
   readonly refusalToJoin?: () => Promise<Refusal | undefined>;
 };
-
-const NO_SUCH_USER = refuse('ResourceNotFound', 'There is no such user.');
-const ADDRESS_TAKEN = refuse('ValidationError', 'This address cannot be used.');
-const LAST_MANAGER = refuse(
-  'ValidationError',
-  'This is the last Manager of the account. Make another member a Manager first.',
-);
 
 const notAnAddress = () => refuse('ValidationError', 'This is not an e-mail address.');
 

@@ -6,6 +6,7 @@ import { BY_OPERATOR } from './change-log.ts';
 
 const USER = 'usr_1';
 const brand: Account = { kind: 'Brand', id: brandId(7) };
+const CHANGE = { changeId: 'c', account: brand, userId: USER };
 
 /** What the end of a cause ends, in order, and whose. */
 async function endedBy(end: (endings: Endings) => Promise<void>): Promise<string[]> {
@@ -35,15 +36,20 @@ async function endedBy(end: (endings: Endings) => Promise<void>): Promise<string
 }
 
 test.each<[string, (endings: Endings) => Promise<void>, readonly string[]]>([
-  ['a password', ({ ofPassword }) => ofPassword(USER), ['sign-ins usr_1']],
+  [
+    'a password',
+    ({ ofChange }) => ofChange({ id: USER }, { type: 'PasswordChanged', data: CHANGE }, BY_OPERATOR),
+    ['sign-ins usr_1'],
+  ],
   [
     'a role',
-    ({ ofRole }) => ofRole(USER, brand, BY_OPERATOR),
+    ({ ofChange }) =>
+      ofChange({ id: USER }, { type: 'MemberRoleChanged', data: { ...CHANGE, role: 'Viewer' } }, BY_OPERATOR),
     ['lapsed invitations {"kind":"Brand","id":7}', 'apps usr_1 Brand:7'],
   ],
   [
     'a membership',
-    ({ ofMembership }) => ofMembership(USER, brand, BY_OPERATOR),
+    ({ ofChange }) => ofChange({ id: USER }, { type: 'MemberRemoved', data: CHANGE }, BY_OPERATOR),
     [
       'lapsed invitations {"kind":"Brand","id":7}',
       'apps usr_1 Brand:7',

@@ -14,9 +14,7 @@ const openUsers = (contents: Contents, step: Step): Promise<Users> =>
   createUsers({
     documents: openStepped(contents, step),
     endings: {
-      ofRole: NOTHING_ELSE,
-      ofPassword: NOTHING_ELSE,
-      ofMembership: NOTHING_ELSE,
+      ofChange: NOTHING_ELSE,
       ofUser: NOTHING_ELSE,
       ofAddress: NOTHING_ELSE,
       ofTexts: NOTHING_ELSE,

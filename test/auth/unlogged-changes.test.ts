@@ -51,13 +51,14 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     const endedSessions: string[] = [];
     const endings: Endings = {
       ...actual,
-      async ofMembership(userId, account) {
-        if (fails.revocation || fails.of === userId) throw new Error('The store does not answer');
+      async ofChange(user, event, context) {
+        const { id } = user;
+        if (event.type === 'PasswordChanged') endedSessions.push(id);
+        if (event.type !== 'MemberRemoved') return;
+        if (fails.revocation || fails.of === id) throw new Error('The store does not answer');
         if (fails.feeds) throw new LogUnavailable('The event log does not answer');
-        endedGrants.push(`${userId} ${accountKey(account)}`);
-      },
-      async ofPassword(userId) {
-        endedSessions.push(userId);
+        endedGrants.push(`${id} ${accountKey(event.data.account)}`);
+        if (user.isRemoved) await actual.ofUser(id, context);
       },
     };
     const users = await createUsers({ ...deps, endings });
