@@ -45,8 +45,8 @@ type InvitationDocument = WithUnlogged & {
   readonly inviterId?: string;
   /** Absent once it was accepted or withdrawn. The record then waits until the log has its events. */
   readonly email?: string;
-  /** The person is accepting it: it can no longer be withdrawn. */
-  readonly isAccepted?: true;
+  /** Since when the person has been accepting it. While it is, it can be withdrawn only by force. */
+  readonly acceptingSince?: Timestamp;
 };
 
 const INVITATIONS: Collection<InvitationDocument> = {
@@ -67,6 +67,8 @@ const unlogged = declareQuery(INVITATIONS, (): Find<InvitationDocument> => UNLOG
 const withoutAddress = ({ email: _, ...document }: InvitationDocument): InvitationDocument => document;
 
 const INVITED_MS = 7 * 24 * 60 * 60_000;
+/** Longer than a request takes. After it, the process that was accepting has died or failed. */
+const ACCEPTING_MS = 60_000;
 
 export type InvitationRecords = Awaited<ReturnType<typeof openInvitationRecords>>;
 
@@ -113,6 +115,9 @@ export async function openInvitationRecords(deps: {
     return { id, account, role, email, createdAt, expiresAt };
   }
 
+  const isBeingAccepted = ({ acceptingSince }: InvitationDocument): boolean =>
+    acceptingSince !== undefined && Math.abs(clock() - Date.parse(acceptingSince)) < ACCEPTING_MS;
+
   async function isLapsed(inviterId: string | undefined, account: Account): Promise<boolean> {
     if (inviterId === undefined) return false;
     const inviter = await users.get(inviterId);
@@ -152,7 +157,7 @@ export async function openInvitationRecords(deps: {
       data: { changeId: randomUUID(), account, invitationId: id },
     };
     const { isChanged } = await records.update(id, (document) => {
-      if (document?.email === undefined || (document.isAccepted && !force)) return undefined;
+      if (document?.email === undefined || (isBeingAccepted(document) && !force)) return undefined;
       return withChanges(withoutAddress(document), [change], context);
     });
     if (!isChanged) return false;
@@ -194,7 +199,7 @@ export async function openInvitationRecords(deps: {
   /** Makes the person a member, once: from the first step on, the invitation can only be accepted. */
   async function accept({ id, account }: Invitation, join: () => Promise<User | Refusal>): Promise<User | Refusal> {
     const { stored } = await records.update(id, (document) =>
-      document?.email === undefined ? undefined : { ...document, isAccepted: true },
+      document?.email === undefined ? undefined : { ...document, acceptingSince: toTimestamp(clock()) },
     );
     if (stored?.document.email === undefined) return LINK_ENDED;
     const user = await join();
@@ -202,7 +207,7 @@ export async function openInvitationRecords(deps: {
     else
       await records.update(id, (document) => {
         if (document?.email === undefined) return undefined;
-        const { isAccepted: _, ...open } = document;
+        const { acceptingSince: _, ...open } = document;
         return open;
       });
     // A demotion meanwhile has left it, because it was being accepted.

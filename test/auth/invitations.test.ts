@@ -139,6 +139,18 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
     expect(await users.byEmail(email)).toBeUndefined();
   });
 
+  test('an invitation can be withdrawn a minute after a process has died that was accepting it', async () => {
+    const invitation = await invite();
+    const dies = () => Promise.reject(new Error('The process died'));
+    await expect(records.accept(invitation, dies)).rejects.toThrow('The process died');
+    expect(await invitations.withdraw(brand, invitation.id, BY_OPERATOR)).toMatchObject({
+      refused: 'ResourceNotFound',
+    });
+    now += 61_000;
+    expect(await invitations.withdraw(brand, invitation.id, BY_OPERATOR)).toBeUndefined();
+    expect(await stored()).not.toContain(email);
+  });
+
   test('a thousand invitations at once leave at most 20 open', async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 1_000 }, (_, index) =>
