@@ -1,3 +1,4 @@
+import { isRefusal } from '../domain/decision.ts';
 import type { MembershipEvent } from '../domain/events.ts';
 import { recordChange, streamOfChange } from '../domain/membership.ts';
 import { membership } from './aggregates.ts';
@@ -10,6 +11,10 @@ export const createMembershipCommands = ({ handler }: Pick<CommandDeps, 'handler
    * (docs/decisions/accounts.md).
    */
   async record(change: MembershipEvent, context: CommandContext): Promise<void> {
-    await handler.execute(streamOfChange(change), membership, context, (recorded) => recordChange(recorded, change));
+    const outcome = await handler.execute(streamOfChange(change), membership, context, (recorded) =>
+      recordChange(recorded, change),
+    );
+    // Otherwise the record would forget a change that the log lacks.
+    if (isRefusal(outcome)) throw new Error(`A change was refused by the log: ${outcome.details}`);
   },
 });
