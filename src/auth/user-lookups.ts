@@ -43,7 +43,7 @@ export function createUserLookups(users: Documents<UserDocument>) {
       return stored && isUser(stored.document) ? withoutHash(stored.document) : undefined;
     },
 
-    /** The role of a user in an account now; undefined if the user does not belong to it. */
+    /** The role of a user in an account now, read from the store each time; undefined if the user does not belong to it. */
     async roleIn(id: string, account: Account): Promise<Role | undefined> {
       const stored = await users.get(id);
       return stored && roleOf(stored.document, account);

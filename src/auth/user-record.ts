@@ -101,9 +101,12 @@ export const withAccount = (user: UserDocument, membership: Membership): Changed
         changes: [memberAdded(user, membership)],
       };
 
-export function withRole(user: UserDocument, { account, role }: Membership): Changed | Refusal {
+/** @param was the role that the sender saw; undefined: any */
+export function withRole(user: UserDocument, { account, role }: Membership, was?: string): Changed | Refusal {
   const before = roleOf(user, account);
   if (before === undefined) return NO_MEMBER;
+  if (was !== undefined && was !== before)
+    return refuse('ValidationError', `This member is a ${before} by now. Nothing was changed: choose again.`);
   if (before === role) return { user, changes: [] };
   const memberships = user.memberships.map((one) => (isSame(one.account, account) ? { account, role } : one));
   return {

@@ -146,10 +146,16 @@ export async function createUsers(deps: {
 
     /**
      * Gives a member another role, disconnects the apps that the user connected to the account, and withdraws invitations that need a
-     * Manager. Refuses to leave the account without a Manager.
+     * Manager. Refuses to leave the account without a Manager, and to change another role than the sender saw.
+     * @param was the role that the sender saw; undefined: any
      */
-    setRole: (id: string, account: Account, role: Role, context: ChangeContext): Promise<User | Refusal> =>
-      changeUser(id, (user) => withRole(user, { account, role }), context),
+    setRole: (
+      id: string,
+      account: Account,
+      role: Role,
+      context: ChangeContext,
+      was?: string,
+    ): Promise<User | Refusal> => changeUser(id, (user) => withRole(user, { account, role }, was), context),
 
     /**
      * For the operator: the account may be left without a Manager. Also disconnects the apps that the user connected to the account, and ends

@@ -121,6 +121,17 @@ describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
     expect((await users.get(user.id))?.memberships).toEqual([{ account: community, role: 'Manager' }]);
   });
 
+  test('a role that a colleague has changed is not overwritten by one who saw the former role', async () => {
+    const { id } = await added('promoted@example.com');
+    await added('other@example.com');
+    await users.setRole(id, brand, 'Viewer', BY_OPERATOR, 'Manager');
+    await users.setRole(id, brand, 'Manager', BY_OPERATOR, 'Viewer');
+    expect(await users.setRole(id, brand, 'Coordinator', BY_OPERATOR, 'Viewer')).toMatchObject({
+      details: 'This member is a Manager by now. Nothing was changed: choose again.',
+    });
+    expect((await users.get(id))?.memberships).toEqual([{ account: brand, role: 'Manager' }]);
+  });
+
   test('removing a user frees the e-mail', async () => {
     const user = await added('gone@example.com');
     expect(await users.remove(user.id, BY_OPERATOR)).toBe(true);

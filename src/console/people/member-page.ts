@@ -33,10 +33,7 @@ export function memberPages(routes: Routes, { users }: PageDeps): void {
     if (!isRole(wanted)) return memberPage(visit, { user, role }, { role: 'Choose a role.' });
     const name = namedText(user.email);
     if (role === wanted) return nothingToDo(PEOPLE.href, `${name} is a ${role} already. Nothing has changed.`);
-    // A colleague has changed it since the page was shown.
-    if (form.text('was') !== role)
-      return notDone(memberPath(user.id), `${name} is a ${role} by now. Nothing was changed: choose again.`);
-    const changed = await users.setRole(user.id, account, wanted, context);
+    const changed = await users.setRole(user.id, account, wanted, context, form.text('was'));
     if (isRefusal(changed)) return notDone(memberPath(user.id), changed.details);
     const isOwn = user.id === visit.user.id;
     return done(
@@ -68,7 +65,7 @@ function memberPage(visit: Visit, { user, role }: Member, problems: Problems = {
     main: html`${roleForm(visit, { user, role }, problems)}
 <section class="card narrow"><h2>${word}</h2>
 <p>${isOwn ? 'You lose' : 'This person loses'} access at once. Apps and calendar feeds of this person end, and the webhooks of these
-apps; API keys, other webhooks and service clients belong to the account and stay.</p>${remove`Remove
+apps rest; API keys, other webhooks and service clients belong to the account and stay.</p>${remove`Remove
 ${named(user.email)} from ${named(visit.accountName)}? If this was their last account, their sign-in is removed, too.`}</section>`,
   };
 }
