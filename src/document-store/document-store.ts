@@ -14,7 +14,7 @@ export type Collection<D extends object> = {
   /**
    * `readModel`: may revert to an earlier consistent state after a power failure. For what is derived from the log, and for what is
    * worthless after a power failure, such as leases.
-   * `record`: durable once the write resolves.
+   * `record`: durable once the write resolves, and read as every process has written it by then.
    */
   readonly kind: 'readModel' | 'record';
   /**
@@ -170,7 +170,8 @@ export type Documents<D extends object> = {
 
   /**
    * Changes or inserts a document by compare-and-set. After a conflict, `change` runs again on the newly stored document, so it
-   * must have no side effects.
+   * must be repeatable. What it returns is always written, as a new version, also if it equals what is stored. If the answer of the store is
+   * lost, the outcome is looked up, or it throws.
    * @param lastRead the document to start with, instead of a read
    * @throws {Unavailable} after many conflicts in a row, such as when a unique value is taken
    */

@@ -48,8 +48,8 @@ export function createRegistrations(deps: {
   const secretsBySeal = createLruCache<string, string>(10_000);
 
   /**
-   * Why a registration gets no deliveries; undefined if it gets them. Registrations end with their credential: a revoked key or a
-   * disconnected app (docs/decisions/webhook-deliveries.md).
+   * Why a registration gets no deliveries; undefined if it gets them. Registrations end with a revoked key, and rest while no user has
+   * their app connected (docs/decisions/webhook-deliveries.md).
    */
   async function inactivity({ webhookId, status, owner, credential }: WebhookDocument): Promise<string | undefined> {
     if (await credentials.isEnded(webhookId)) return REMOVED;
