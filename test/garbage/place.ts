@@ -1,0 +1,65 @@
+/** A value of a field. In forms and addresses, lists are the same name again and again, and all else is text. */
+export type Value = unknown;
+export type Values = readonly (readonly [name: string, value: Value])[];
+
+export type Sent = {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+};
+
+/** Something that takes input from outside, as its own description names it. */
+export type Place = {
+  /** Such as `POST /bookings`. */
+  readonly name: string;
+  /** Who may send to it: the name of a sender. */
+  readonly sender: string;
+  /** What is usually sent. */
+  readonly usual: Values;
+  request(values: Values): Sent;
+};
+
+export const JSON_TYPE = { 'content-type': 'application/json' } as const;
+const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' } as const;
+
+const textOf = (value: Value): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+
+/** Half of a surrogate pair cannot be encoded; the bytes that some clients send for it are. */
+export const encoded = (value: Value): string =>
+  Array.from(textOf(value), (char) => (char.isWellFormed() ? encodeURIComponent(char) : '%ED%A0%80')).join('');
+
+/** `a=1&a=2&b=`, for a form or a query. */
+export const pairsOf = (values: Values): string =>
+  values
+    .flatMap(([name, value]) =>
+      Array.isArray(value) ? value.map((one) => [name, one] as const) : [[name, value] as const],
+    )
+    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+    .join('&');
+
+export const form = (path: string, values: Values): Sent => ({
+  method: 'POST',
+  path,
+  headers: FORM_TYPE,
+  body: pairsOf(values),
+});
+
+const BOUNDARY = 'garbage';
+
+/** A form with files: what is text is sent as a file, if its name is one of them. */
+export function multipart(path: string, values: Values, files: ReadonlySet<string>): Sent {
+  const parts = values.map(([name, value]) => {
+    const file = files.has(name) ? '; filename="a.csv"\r\nContent-Type: text/csv' : '';
+    return `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${encoded(name)}"${file}\r\n\r\n${textOf(value)}\r\n`;
+  });
+  return {
+    method: 'POST',
+    path,
+    headers: { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
+    body: `${parts.join('')}--${BOUNDARY}--\r\n`,
+  };
+}
+
+/** An object whose names may come again: the last one counts, as in JSON. */
+export const objectOf = (values: Values): object => Object.fromEntries(values);
