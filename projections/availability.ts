@@ -13,7 +13,7 @@ import { projection } from './projection.ts';
 export type AvailabilityDocument = {
   readonly spaceId: SpaceId;
   readonly date: PlainDate;
-  /** Hours held by Pending and Approved bookings. */
+  /** Hours held by bookings, also by those that are over: time is kept free around them. */
   readonly taken: readonly (TakenHours & { readonly bookingId: BookingId })[];
   /** Hours that the community has closed, or keeps for an event of its own. Without titles, which brands do not see. */
   readonly closed: readonly (ClosedHours & { readonly closureId: ClosureId })[];

@@ -29,7 +29,7 @@ import type { Aggregate } from './stream-states.ts';
 export const spaceDay: Aggregate<SpaceDay, SpaceDayEvent> = {
   initial: EMPTY_SPACE_DAY,
   evolve: evolveSpaceDay,
-  sizeOf: ({ open, ended, closed, reopened }) => open.size + ended.size + closed.size + reopened.size,
+  sizeOf: ({ held, cancelled, closed, reopened }) => held.size + cancelled.size + closed.size + reopened.size,
 };
 export const community: Aggregate<Community | undefined, CommunityEvent> = {
   initial: undefined,

@@ -8,7 +8,7 @@ import type { ClosureAdded, TimeClosed } from '../domain/events.ts';
 import { bookedTime, closedTime, overlaps } from '../domain/held-times.ts';
 import { type BookingId, type ClosureId, type CommunityId, closureId, type SpaceId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
-import type { SpaceDay } from '../domain/space-day.ts';
+import { isOpen, type SpaceDay } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
 import { inPages } from '../event-loop/in-pages.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
@@ -43,7 +43,7 @@ export function createClosureDays({ handler, readModels, personalData }: Command
   /** Why the hours of a closed time or an own event are not free on a day; undefined if they are. */
   async function whyNotFree(
     data: TimeClosed['data'],
-    day: Pick<SpaceDay, 'open' | 'closed'>,
+    day: Pick<SpaceDay, 'held' | 'closed'>,
     space: Space,
     replaced?: ClosureId,
   ): Promise<Refusal | undefined> {
@@ -91,10 +91,10 @@ export function createClosureDays({ handler, readModels, personalData }: Command
     if (isRefusal(outcome) || !outcome.state.closed.has(of.closureId))
       return { ...day, isClosed: false, bookings: [], reason: await reasonOf(data, obstacle, space) };
     const wall = wallDay(day.date, space.timeZone);
-    const bookings = Array.from(outcome.state.open.values(), ({ request }) => request).filter((request) =>
-      overlaps(bookedTime(wall, request), closedTime(wall, data)),
+    const bookings = [...outcome.state.held.values()].filter(
+      (booking) => isOpen(booking) && overlaps(bookedTime(wall, booking.request), closedTime(wall, data)),
     );
-    return { ...day, isClosed: true, reason: '', bookings: bookings.map(({ bookingId }) => bookingId) };
+    return { ...day, isClosed: true, reason: '', bookings: bookings.map(({ request }) => request.bookingId) };
   }
 
   const openDay = ({ closureId, communityId }: Closure, day: SpaceDate, context: CommandContext) =>
@@ -127,13 +127,13 @@ export function createClosureDays({ handler, readModels, personalData }: Command
     ): Promise<Refusal | undefined> {
       const spaceOf = await spacesWith(bookings.map(({ spaceId }) => spaceId));
       const ids = new Set(bookings.map(({ bookingId }) => bookingId));
-      for (const [stream, [held]] of Map.groupBy(bookings, (each) => streamOf.spaceDay(each.spaceId, each.date))) {
-        if (held === undefined) continue;
-        const { open, closed } = await handler.load(stream, spaceDay);
-        const others = new Map([...open].filter(([id]) => !ids.has(id)));
-        const { spaceId, communityId, date } = held;
+      for (const [stream, [day]] of Map.groupBy(bookings, (each) => streamOf.spaceDay(each.spaceId, each.date))) {
+        if (day === undefined) continue;
+        const { held, closed } = await handler.load(stream, spaceDay);
+        const others = new Map([...held].filter(([id]) => !ids.has(id)));
+        const { spaceId, communityId, date } = day;
         const data = { spaceId, communityId, date, kind: 'OwnEvent', start, until, closureId: ANY } as const;
-        const refusal = await whyNotFree(data, { open: others, closed }, spaceOf(spaceId));
+        const refusal = await whyNotFree(data, { held: others, closed }, spaceOf(spaceId));
         if (refusal !== undefined) return refusal;
       }
       return undefined;

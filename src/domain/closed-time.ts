@@ -28,7 +28,7 @@ type Terms = Pick<Space, 'timeZone' | 'gapHours'>;
  */
 export function obstacleTo(
   command: ClosedHours & { readonly date: PlainDate },
-  { open, closed: all }: Pick<SpaceDay, 'open' | 'closed'>,
+  { held, closed: all }: Pick<SpaceDay, 'held' | 'closed'>,
   { timeZone, gapHours = 0 }: Terms,
   replaced?: ClosureId,
 ): Obstacle | undefined {
@@ -40,7 +40,7 @@ export function obstacleTo(
   const wanted = closedTime(day, command);
   if (wanted.from === wanted.until) return 'Skipped';
   const withGaps = widened(wanted, gapHours);
-  for (const { request } of open.values())
+  for (const { request } of held.values())
     if (overlaps(bookedTime(day, request), withGaps)) return { booking: request };
   for (const other of closed.values()) if (overlaps(closedTime(day, other), wanted)) return { closed: other };
   return undefined;

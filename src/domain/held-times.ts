@@ -24,7 +24,7 @@ export type ClosedHours = Pick<TimeClosed['data'], 'kind' | 'start' | 'until'>;
 
 /** What holds the hours of a space on a date, as events and read models store it. */
 export type HeldHours<T extends BookedHours = BookedHours> = {
-  /** Pending and Approved bookings. */
+  /** All bookings except cancelled ones. */
   readonly taken: readonly T[];
   /** Closed times and own events. */
   readonly closed: readonly ClosedHours[];

@@ -51,10 +51,10 @@ export type BookingState = {
 export type SpaceDay = {
   /** How many events it was folded from. */
   readonly events: number;
-  /** Pending and Approved bookings. Few, because they do not overlap. */
-  readonly open: ReadonlyMap<BookingId, BookingState>;
-  /** Cancelled and Completed bookings. Any number: a client can request and cancel the same hour again and again. */
-  readonly ended: AppendOnlyMap<BookingId, BookingState>;
+  /** All bookings except cancelled ones. Few, because they do not overlap. Time is kept free around one that is over, too. */
+  readonly held: ReadonlyMap<BookingId, BookingState>;
+  /** Any number: a client can request and cancel the same hour again and again. */
+  readonly cancelled: AppendOnlyMap<BookingId, BookingState>;
   /** The booking of each idempotency key, by brand. */
   readonly bookingByKey: AppendOnlyMap<string, BookingId>;
   /** Closed times and own events. */
@@ -65,15 +65,15 @@ export type SpaceDay = {
 
 export const EMPTY_SPACE_DAY: SpaceDay = {
   events: 0,
-  open: new Map(),
-  ended: AppendOnlyMap.empty(),
+  held: new Map(),
+  cancelled: AppendOnlyMap.empty(),
   bookingByKey: AppendOnlyMap.empty(),
   closed: new Map(),
   reopened: AppendOnlyMap.empty(),
 };
 
-export const findBooking = ({ open, ended }: SpaceDay, id: BookingId): BookingState | undefined =>
-  open.get(id) ?? ended.get(id);
+export const findBooking = ({ held, cancelled }: SpaceDay, id: BookingId): BookingState | undefined =>
+  held.get(id) ?? cancelled.get(id);
 
 const brandKey = (brand: BrandId, idempotencyKey: string) => `${brand}:${idempotencyKey}`;
 
@@ -90,10 +90,10 @@ export function evolveSpaceDay(before: SpaceDay, event: SpaceDayEvent): SpaceDay
     case 'BookingRequested': {
       const { bookingId, brandId, idempotencyKey: key } = event.data;
       const state: BookingState = { request: event.data, status: 'Pending', revision: before.events };
-      const open = new Map(day.open).set(bookingId, state);
+      const held = new Map(day.held).set(bookingId, state);
       const bookingByKey =
         key === undefined ? day.bookingByKey : day.bookingByKey.with(brandKey(brandId, key), bookingId);
-      return { ...day, open, bookingByKey };
+      return { ...day, held, bookingByKey };
     }
     default:
       return afterAnswer(day, event);
@@ -103,16 +103,17 @@ export function evolveSpaceDay(before: SpaceDay, event: SpaceDayEvent): SpaceDay
 /** The day after a booking was approved, cancelled or completed. */
 function afterAnswer(day: SpaceDay, event: Exclude<BookingEvent, BookingRequested>): SpaceDay {
   const { bookingId } = event.data;
-  const booking = day.open.get(bookingId);
+  const booking = day.held.get(bookingId);
   if (booking === undefined) return day;
   const after = { ...booking, status: statusAfter(event) };
-  const open = new Map(day.open);
-  if (isOpen(after)) return { ...day, open: open.set(bookingId, after) };
-  open.delete(bookingId);
-  return { ...day, open, ended: day.ended.with(bookingId, after) };
+  const held = new Map(day.held);
+  if (after.status !== 'Cancelled') return { ...day, held: held.set(bookingId, after) };
+  held.delete(bookingId);
+  return { ...day, held, cancelled: day.cancelled.with(bookingId, after) };
 }
 
-const isOpen = ({ status }: BookingState): boolean => status === 'Pending' || status === 'Approved';
+/** Whether a booking may still be cancelled. */
+export const isOpen = ({ status }: BookingState): boolean => status === 'Pending' || status === 'Approved';
 
 /** The state that an event leaves a booking in. */
 export function statusAfter(event: { readonly type: BookingEvent['type'] }): BookingStatus {
@@ -225,8 +226,8 @@ function wrongKey(key: string): Refusal | undefined {
   return rule === undefined ? undefined : refuse('ValidationError', `The idempotency key ${rule}.`);
 }
 
-export const heldHours = ({ open, closed }: SpaceDay) => ({
-  taken: [...open.values()].map(({ request }) => request),
+export const heldHours = ({ held, closed }: SpaceDay) => ({
+  taken: [...held.values()].map(({ request }) => request),
   closed: [...closed.values()],
 });
 

@@ -106,15 +106,15 @@ describe('two processes on one log', () => {
 test('a state that a caller holds does not change with the commands after it', async () => {
   const handler = newHandler();
   await request(handler, 1);
-  const held = await handler.load('day', spaceDay);
+  const before = await handler.load('day', spaceDay);
   await cancel(handler, 1);
   await request(handler, 2);
 
-  expect([...held.open.keys()]).toEqual([1]);
-  expect(held.ended.size).toBe(0);
+  expect([...before.held.keys()]).toEqual([1]);
+  expect(before.cancelled.size).toBe(0);
   const now = await handler.load('day', spaceDay);
-  expect([...now.open.keys()]).toEqual([2]);
-  expect(now.ended.get(bookingId(1))?.status).toBe('Cancelled');
+  expect([...now.held.keys()]).toEqual([2]);
+  expect(now.cancelled.get(bookingId(1))?.status).toBe('Cancelled');
 });
 
 test('a stream that is not cached is read before the append, so that no append fails', async () => {

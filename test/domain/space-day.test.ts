@@ -88,10 +88,10 @@ describe('requesting a booking', () => {
       .thenEvents({ type: 'BookingRequested' });
   });
 
-  test('an approved booking blocks its hours; a cancelled or completed one frees them', () => {
+  test('an approved or completed booking blocks its hours; a cancelled one frees them', () => {
     given(requested(), approved()).when(request()).thenRefused('SlotUnavailable');
     given(requested(), cancelledByBrand()).when(request()).thenEvents({ type: 'BookingRequested' });
-    given(requested(), approved(), completed()).when(request()).thenEvents({ type: 'BookingRequested' });
+    given(requested(), approved(), completed()).when(request()).thenRefused('SlotUnavailable');
   });
 
   test('is allowed near the end of the window, with the hours that remain', () => {
@@ -434,6 +434,20 @@ describe('the scheduler', () => {
       .when(complete(moment('2027-01-01T00:00:00Z')))
       .thenNothing();
   });
+  test('a completed booking keeps the time free that follows it', () => {
+    const space = { ...hall, gapHours: 2 };
+    // The event was from 10:00 to 14:00, which is 13:00 UTC.
+    const day = given(requested(), approved(), completed());
+    const from = (startHour: number) => (state: SpaceDay) =>
+      requestBooking(state, requestCommand({ bookingId: bookingId(2), space, startHour }), {
+        ...context,
+        ...moment('2026-12-10T13:00:00Z'),
+      });
+    day.when(from(15)).thenRefused('SlotUnavailable', /or the 2 hours to keep free around bookings/);
+    day.when(from(16)).thenEvents({ type: 'BookingRequested' });
+    const own = { kind: 'OwnEvent', start: 15, until: 16 } as const;
+    day.when((state) => closeTime(state, timeClosed(own).data, space)).thenRefused('SlotUnavailable', /booking #1/);
+  });
 });
 
 describe('a booking whose stored moments follow other time-zone rules than those in force', () => {
@@ -513,13 +527,13 @@ describe('a day on which one hour is requested and cancelled again and again', (
     expect(fold(1_000)).toBeLessThanOrEqual(2 * once);
   });
 
-  test('decides without looking at the bookings that have ended', () => {
+  test('decides without looking at the bookings that were cancelled', () => {
     const state = pairs(500).reduce(evolveSpaceDay, EMPTY_SPACE_DAY);
-    expect(state.open.size).toBe(0);
-    expect(state.ended.size).toBe(500);
+    expect(state.held.size).toBe(0);
+    expect(state.cancelled.size).toBe(500);
   });
 
-  test('keeps the first answers of ended bookings, and why they cannot be cancelled', () => {
+  test('keeps the first answers of cancelled bookings, and why they cannot be cancelled', () => {
     const again = given(...pairs(3));
     again.when(request({ bookingId: bookingId(9), idempotencyKey: 'key-2' })).thenNothing();
     const cancel = (state: SpaceDay) =>
@@ -531,7 +545,7 @@ describe('a day on which one hour is requested and cancelled again and again', (
 /** The content of a day, in values that later events cannot change. */
 const written = (state: SpaceDay, ids: number) =>
   JSON.stringify([
-    [...state.open],
+    [...state.held],
     [...state.closed],
     Array.from({ length: ids }, (_, id) => findBooking(state, bookingId(id)) ?? null),
   ]);
@@ -571,7 +585,7 @@ test('the live bookings and own events of a day never overlap, and no earlier st
       }
       for (const before of earlier) expect(written(before.state, 50)).toBe(before.text);
       const date = wallDay(day('2026-12-10'), hall.timeZone);
-      const live = [...state.open.values()].map(({ request }) => bookedTime(date, request));
+      const live = [...state.held.values()].map(({ request }) => bookedTime(date, request));
       live.push(...[...state.closed.values()].map((hours) => closedTime(date, hours)));
       for (const [index, a] of live.entries())
         for (const b of live.slice(index + 1)) expect(overlaps(a, b)).toBe(false);

@@ -316,7 +316,7 @@ export class Model {
     const wanted = { from: momentOf(zone, date, start), until: momentOf(zone, date, until) };
     if (kind === 'OwnEvent') {
       const gapMs = (space.terms.gapHours ?? 0) * HOUR_MS;
-      const isTaken = this.#openOn(space, date).some((booking) => overlaps(booking, wanted, gapMs));
+      const isTaken = this.#heldOn(space, date).some((booking) => overlaps(booking, wanted, gapMs));
       const isClosed = this.#closedOn(spaceId, date).some((closed) => overlaps(closed, wanted));
       if (wanted.from === wanted.until || isTaken || isClosed) return refused('SlotUnavailable');
     }
@@ -375,7 +375,7 @@ export class Model {
     const isClosed = this.#closedOn(space.id, date).some((closed) =>
       overlaps(closed, use, closed.kind === 'OwnEvent' ? gapMs : 0),
     );
-    const isTaken = this.#openOn(space, date).some((booking) => overlaps(booking, use, gapMs));
+    const isTaken = this.#heldOn(space, date).some((booking) => overlaps(booking, use, gapMs));
     return isClosed || isTaken ? 'SlotUnavailable' : undefined;
   }
 
@@ -459,9 +459,10 @@ export class Model {
     );
   }
 
-  #openOn(space: Space, date: LocalDate): readonly Booking[] {
+  /** A booking that is over keeps its hours, and the time that is to be free around it. */
+  #heldOn(space: Space, date: LocalDate): readonly Booking[] {
     return [...this.#bookings.values()].filter(
-      (one) => one.space === space && one.dto.date === date && (one.status === 'Pending' || one.status === 'Approved'),
+      (one) => one.space === space && one.dto.date === date && one.status !== 'Cancelled',
     );
   }
 
