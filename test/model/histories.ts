@@ -2,8 +2,6 @@ import fc from 'fast-check';
 import type { Party, Terms } from './model.ts';
 import { clockAt, daysAfter, type LocalDate, momentOf, type Zone } from './moments.ts';
 
-const HOUR_MS = 3_600_000;
-
 /** The world in which a history begins: two communities, the second in UTC, with three spaces, and two brands. */
 export type World = { readonly zone: Zone; readonly start: number; readonly terms: readonly Terms[] };
 
@@ -72,9 +70,13 @@ const CHANGES: readonly { readonly zone: Zone; readonly date: LocalDate }[] = [
 ].flatMap((zone) => [...changesOf(zone), { zone, date: '2026-12-31' }, { zone, date: '2028-02-29' }]);
 
 function changesOf(zone: Zone): { readonly zone: Zone; readonly date: LocalDate }[] {
-  const dates = Array.from({ length: 730 }, (_, day) => daysAfter('2026-12-02', day));
-  const isLong = (date: LocalDate) => momentOf(zone, date, 24) - momentOf(zone, date, 0) !== 24 * HOUR_MS;
-  return dates.filter(isLong).map((date) => ({ zone, date }));
+  const start = Temporal.ZonedDateTime.from(`2026-12-02[${zone}]`);
+  const changes: { zone: Zone; date: LocalDate }[] = [];
+  for (let at = start.getTimeZoneTransition('next'); at; at = at.getTimeZoneTransition('next')) {
+    if (at.since(start).total('days') > 730) break;
+    changes.push({ zone, date: at.toPlainDate().toString() });
+  }
+  return changes;
 }
 
 const quarters = (most: number) => fc.integer({ min: 1, max: 4 * most }).map((count) => count / 4);
