@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { EVENT_TYPES, isCountedEvent, isEventType } from '../../src/domain/event-types.ts';
+import { traceIn } from '../../src/domain/events.ts';
+
+test('what an account can do without end counts towards its quota, and nothing else', () => {
+  expect(EVENT_TYPES.filter((type) => isCountedEvent({ type }))).toEqual([
+    ...['BookingRequested', 'CommunityAdded', 'CommunityChanged', 'BrandAdded'],
+    ...['SpaceAdded', 'SpaceChanged', 'SpaceClosed', 'SpaceOpened', 'TimeClosed', 'ClosureAdded', 'ReviewPosted'],
+    ...['ApiKeyIssued', 'CalendarFeedAdded', 'WebhookRegistered', 'WebhookSecretRotated', 'WebhookEnabled'],
+  ]);
+});
+
+test('a type is known by its own name alone', () => {
+  expect(EVENT_TYPES.every(isEventType)).toBe(true);
+  for (const other of ['', 'toString', 'bookingRequested', 'BookingMoved']) expect(isEventType(other)).toBe(false);
+});
+
+test('a trace has its flags only if they are there', () => {
+  expect(traceIn({})).toBeUndefined();
+  expect(traceIn({ traceFlags: '00' })).toBeUndefined();
+  expect(traceIn({ traceId: 'a' })).toStrictEqual({ traceId: 'a' });
+  expect(traceIn({ traceId: 'a', traceFlags: '00' })).toStrictEqual({ traceId: 'a', traceFlags: '00' });
+});

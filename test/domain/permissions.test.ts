@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { isOutsideRole, refuseAccess } from '../../src/auth/access.ts';
+import { brandId, communityId } from '../../src/domain/ids.ts';
+import { keysOf } from '../../src/domain/keys-of.ts';
+import {
+  ALL_PERMISSIONS,
+  Permission,
+  permissionNames,
+  SCOPE_PERMISSIONS,
+  scopesGranting,
+  usablePermissions,
+} from '../../src/domain/permissions.ts';
+import { isAtLeast, isRole, ROLE_PERMISSIONS, ROLES } from '../../src/domain/roles.ts';
+
+const READS = ['ReadAvailability', 'ReadBookings', 'ReadReviews'] as const;
+const ALL = ['ReadAvailability', 'ReadBookings', 'WriteBookings', 'ReadReviews', 'Webhooks'] as const;
+
+test('each permission has the value that the specification gives it, and a sum of them names them', () => {
+  expect(Permission).toEqual({ ReadAvailability: 1, ReadBookings: 2, WriteBookings: 4, ReadReviews: 8, Webhooks: 16 });
+  expect(ALL_PERMISSIONS).toBe(31);
+  for (let mask = 0; mask <= 31; mask += 1) {
+    const names = ALL.filter((_, index) => Math.floor(mask / 2 ** index) % 2 === 1);
+    expect(permissionNames(mask)).toEqual(names);
+  }
+});
+
+test('a community cannot use the permission to book', () => {
+  expect(permissionNames(usablePermissions('Brand'))).toEqual(ALL);
+  expect(permissionNames(usablePermissions('Community'))).toEqual([...READS, 'Webhooks']);
+});
+
+test('scopes grant what the specification says', () => {
+  expect(Object.entries(SCOPE_PERMISSIONS).map(([scope, mask]) => [scope, permissionNames(mask)])).toEqual([
+    ['service.api.read', READS],
+    ['service.api.write', ['WriteBookings']],
+    ['service.api.webhooks', ['Webhooks']],
+  ]);
+  const granting = Object.fromEntries(ALL.map((name) => [name, scopesGranting(name)]));
+  expect(granting).toEqual({
+    ...Object.fromEntries(READS.map((name) => [name, ['service.api.read']])),
+    WriteBookings: ['service.api.write'],
+    Webhooks: ['service.api.webhooks'],
+  });
+});
+
+describe('roles', () => {
+  test('allow more, one after the other', () => {
+    expect(ROLES).toEqual(['Viewer', 'Coordinator', 'Manager']);
+    expect(ROLES.map((role) => permissionNames(ROLE_PERMISSIONS[role]))).toEqual([
+      READS,
+      ['ReadAvailability', 'ReadBookings', 'WriteBookings', 'ReadReviews'],
+      ALL,
+    ]);
+    for (const [index, role] of ROLES.entries())
+      for (const [least, name] of ROLES.entries()) expect(isAtLeast(role, name)).toBe(index >= least);
+    for (const role of ROLES) expect(isAtLeast(undefined, role)).toBe(false);
+  });
+  test('are those three', () => {
+    for (const role of ROLES) expect(isRole(role)).toBe(true);
+    for (const other of ['Owner', 'manager', '', undefined, null, 1]) expect(isRole(other)).toBe(false);
+  });
+});
+
+/** Every kind of caller, for every operation. */
+const ACCOUNTS = [
+  { kind: 'Brand', id: brandId(1) },
+  { kind: 'Community', id: communityId(1) },
+] as const;
+test.each(ACCOUNTS)(
+  'a call of a $kind needs the permission, by its role as well, and then the kind of account',
+  (account) => {
+    for (const role of [undefined, ...ROLES])
+      for (let permissions = 0; permissions <= 31; permissions += 1)
+        for (const permission of keysOf(Permission))
+          for (const scope of [undefined, 'Brand', 'Community'] as const) {
+            const caller = {
+              account,
+              permissions,
+              credential: { kind: 'apiKey', id: 'k' } as const,
+              ...(role && { role }),
+            };
+            const isOutside =
+              role === 'Viewer'
+                ? !READS.some((each) => each === permission)
+                : role === 'Coordinator' && permission === 'Webhooks';
+            expect(isOutsideRole(caller, permission)).toBe(isOutside);
+            const refusal = refuseAccess(caller, { permission, ...(scope && { scope }) });
+            const isAllowed = !isOutside && permissionNames(permissions).includes(permission);
+            const wrongKind = scope !== undefined && scope !== account.kind;
+            expect(refusal?.refused).toBe(
+              isAllowed ? (wrongKind ? 'ScopeViolation' : undefined) : 'InsufficientPermissions',
+            );
+            expect(refusal?.details.includes('can change the role') ?? false).toBe(isOutside);
+          }
+  },
+);
