@@ -11,7 +11,7 @@ const metadata: EventMetadata = {
 };
 
 /** An event as stored in the log. */
-const recorded = <E extends DomainEvent>(event: E, position: number, at?: string): Recorded<E> => ({
+export const recorded = <E extends DomainEvent>(event: E, position: number, at?: string): Recorded<E> => ({
   ...event,
   id: `event-${position}`,
   stream: 'stream',

@@ -45,6 +45,7 @@ test('the list has every read model of this folder, each with a name of its own'
   expect(new Set(projections.map(({ name }) => name)).size).toBe(projections.length);
 });
 const ROOT = new URL('../../', import.meta.url);
+const AT = '2026-12-01T12:00:00.000Z';
 const isProjection = (value: unknown): boolean => typeof value === 'object' && value !== null && 'evolve' in value;
 
 test('an event that creates a document ignores an existing one', () => {
@@ -69,15 +70,24 @@ describe('bookings', () => {
     });
   });
   test('approved, then completed', () => {
-    expect(folded(bookings, first, approved(first))).toMatchObject({ 1: { status: 'Approved', charge: 23_000 } });
-    expect(folded(bookings, first, approved(first), completed(first))).toMatchObject({
-      1: { status: 'Completed' },
+    const request = folded(bookings, first)[1];
+    const charged = { approvedAt: AT, wasApproved: 'yes', charge: 23_000 };
+    expect(folded(bookings, first, approved(first))).toEqual({ 1: { ...request, status: 'Approved', ...charged } });
+    expect(folded(bookings, first, approved(first), completed(first))).toEqual({
+      1: { ...request, status: 'Completed', ...charged },
     });
   });
   test('cancelled, with the actor and the refund', () => {
-    expect(folded(bookings, first, cancelledByBrand(first))).toMatchObject({
-      1: { status: 'Cancelled', cancelledBy: 'Brand', refund: 0 },
+    expect(folded(bookings, first, cancelledByBrand(first))).toEqual({
+      1: { ...folded(bookings, first)[1], status: 'Cancelled', cancelledBy: 'Brand', refund: 0 },
     });
+  });
+  test('without the key of its request and the digest that belongs to it', () => {
+    const { data } = requested({ message: 'Hi', idempotencyKey: 'k' });
+    const { idempotencyKey: _, ...document } = data;
+    const withKey: DomainEvent = { type: 'BookingRequested', data: { ...data, fingerprint: 'f' } };
+    expect(folded(bookings, withKey)).toEqual({ 1: { ...document, status: 'Pending', createdAt: AT, changedAt: AT } });
+    expect(folded(bookings, first)).toEqual({ 1: { ...first.data, status: 'Pending', createdAt: AT, changedAt: AT } });
   });
   test('an event of an unknown request creates no document', () => {
     expect(folded(bookings, approved(first))).toEqual({});
@@ -158,6 +168,9 @@ test('a space lists each former name once, without the current one', () => {
   const called = (name: string): DomainEvent => ({ type: 'SpaceChanged', data: { ...id, name } });
   const dearer: DomainEvent = { type: 'SpaceChanged', data: { ...id, eventFee: cents(2) } };
   const renamed = [added, called('Loft'), called('Hall'), dearer, called('Barn')];
+  expect(folded(spaces, ...renamed.slice(0, 4))).toMatchObject({ 7: { name: 'Hall', formerNames: ['Loft'] } });
+  expect(folded(spaces, added, dearer)[7]).not.toHaveProperty('formerNames');
+  expect(folded(spaces, called('Loft'))).toEqual({});
   expect(folded(spaces, ...renamed)).toMatchObject({ 7: { name: 'Barn', formerNames: ['Hall', 'Loft'] } });
   const often = Array.from({ length: 150 }, (_, index) => called(`Hall ${index}`));
   const [space] = Object.values(folded(spaces, added, ...often));
@@ -178,6 +191,7 @@ test('communities and brands', () => {
   expect(folded(communities, added, changed({ name: 'Quay' }))).toEqual({
     1: { ...community, name: 'Quay', changedAt: at, renamed: { from: 'Harbour', at } },
   });
+  expect(folded(communities, changed({ name: 'Quay' }))).toEqual({});
   // Names that were changed again within a day do not hide the one before.
   const often = ['Bank', 'Post', 'Quay'].map((name) => changed({ name }));
   expect(folded(communities, added, ...often)).toMatchObject({ 1: { name: 'Quay', renamed: { from: 'Harbour' } } });
@@ -225,8 +239,8 @@ test('API keys are stored as hashes; a revoked key shows when it was revoked', (
       issuedAt: '2026-12-01T12:00:00.000Z',
     },
   });
-  expect(folded(apiKeys, issued, { type: 'ApiKeyRevoked', data: id })).toMatchObject({
-    abc: { revokedAt: '2026-12-01T12:00:00.000Z' },
+  expect(folded(apiKeys, issued, { type: 'ApiKeyRevoked', data: id })).toEqual({
+    abc: { ...folded(apiKeys, issued).abc, revokedAt: AT },
   });
 });
 
@@ -271,12 +285,24 @@ test('webhooks: rotation keeps the old secret, disabling stores the reason, remo
   expect(folded(webhooks, registered)).toMatchObject({
     wh_1: { account: 'Brand:3', credential: 'apiKey:key_1', status: 'enabled', registeredAt: '0001' },
   });
-  expect(folded(webhooks, registered, rotated)).toMatchObject({
-    wh_1: { sealedSecret: 'two', previousSecrets: [{ sealed: 'one', until: previousUntil }] },
+  const document = folded(webhooks, registered).wh_1;
+  const previousSecrets = [{ sealed: 'one', until: previousUntil }];
+  expect(folded(webhooks, registered, rotated)).toEqual({
+    wh_1: { ...document, sealedSecret: 'two', previousSecrets },
   });
-  expect(folded(webhooks, registered, disabled)).toMatchObject({
-    wh_1: { status: 'disabled', disabledReason: 'Redirect' },
+  // At most three sign: the current one, and the latest two that were replaced.
+  expect(folded(webhooks, registered, rotated, rotated, rotated).wh_1?.previousSecrets).toEqual([
+    { sealed: 'two', until: previousUntil },
+    { sealed: 'two', until: previousUntil },
+  ]);
+  expect(folded(webhooks, registered, rotated, rotated).wh_1?.previousSecrets).toEqual([
+    { sealed: 'two', until: previousUntil },
+    ...previousSecrets,
+  ]);
+  expect(folded(webhooks, registered, disabled)).toEqual({
+    wh_1: { ...document, status: 'disabled', disabledReason: 'Redirect' },
   });
-  expect(folded(webhooks, registered, disabled, enabled).wh_1).not.toHaveProperty('disabledReason');
+  expect(folded(webhooks, registered, disabled, enabled)).toEqual({ wh_1: { ...document, activeSince: '0003' } });
+  for (const event of [rotated, disabled, enabled]) expect(folded(webhooks, event)).toEqual({});
   expect(folded(webhooks, registered, { type: 'WebhookRemoved', data: { webhookId: id, owner } })).toEqual({});
 });
