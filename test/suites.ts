@@ -18,6 +18,7 @@ const UNIT = [
   'test/config.test.ts',
   'test/contract/webhook-payload.test.ts',
   'test/{docs,suites,tools-report}.test.ts',
+  'test/linearizability/{check,space-day}.test.ts',
   'test/mail/{foreign-name,hourly-limit,kinds,layout,outcome,recipients,refusals,reminders}.test.ts',
   'test/event-loop/serial-queue.test.ts',
   'test/http/turns.test.ts',

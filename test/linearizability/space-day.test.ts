@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { violationsIn } from './check.ts';
+import { type Operation, spaceDays, type Terms } from './space-day.ts';
+
+const DAY = '1 2027-01-31';
+const TERMS: Terms = { windowStart: 9, windowEnd: 15, durationHours: 2, gapHours: 0 };
+const SPECIFICATION = spaceDays(() => TERMS);
+
+type Seen = Operation extends infer O
+  ? O extends Operation
+    ? Omit<O, 'spaceDay' | 'by' | 'calledAt' | 'answeredAt'>
+    : never
+  : never;
+
+/** An operation from one moment to another. */
+const at = (calledAt: number, answeredAt: number, seen: Seen): Operation => ({
+  ...seen,
+  spaceDay: DAY,
+  by: '',
+  calledAt,
+  answeredAt,
+});
+const request = (booking: string, hour: number, answer: 'accepted' | 'refused' | undefined = 'accepted') =>
+  ({ do: 'request', booking, hour, answer }) as const;
+const decide = (
+  what: 'approve' | 'decline' | 'cancel',
+  booking: string,
+  answer: 'accepted' | 'refused' | undefined = 'accepted',
+) => ({ do: what, booking, answer }) as const;
+const shows = (booking: string, answer: 'Pending' | 'Approved' | 'Cancelled' | 'absent') =>
+  ({ do: 'read', booking, answer }) as const;
+const open = (...answer: number[]) => ({ do: 'availability', answer }) as const;
+const ALL = [9, 10, 11, 12, 13, 14];
+const NEVER = Number.POSITIVE_INFINITY;
+
+const isLegal = (...history: Operation[]): boolean => violationsIn(SPECIFICATION, history).length === 0;
+
+describe('histories that cannot have happened', () => {
+  test.each<[string, ...Operation[]]>([
+    ['a lost write', at(1, 2, request('a', 9)), at(3, 4, shows('a', 'absent'))],
+    ['a lost write, found by a command', at(1, 2, request('a', 9)), at(3, 4, request('b', 9))],
+    ['two bookings that overlap', at(1, 9, request('a', 9)), at(2, 8, request('b', 10))],
+    [
+      'two approved bookings that overlap',
+      at(1, 9, request('a', 9)),
+      at(2, 9, request('b', 10)),
+      at(10, 11, decide('approve', 'a')),
+      at(10, 11, decide('approve', 'b')),
+    ],
+    ['an hour that is refused but free', at(1, 2, request('a', 9)), at(3, 4, request('b', 11, 'refused'))],
+    [
+      'two answers to one request',
+      at(1, 2, request('a', 9)),
+      at(3, 9, decide('approve', 'a')),
+      at(4, 9, decide('decline', 'a')),
+    ],
+    ['availability that is stale after the answer to a booking', at(1, 2, request('a', 9)), at(3, 4, open(...ALL))],
+    [
+      'availability that shows a booking before it was called',
+      at(1, 2, open(11, 12, 13, 14)),
+      at(3, 4, request('a', 9)),
+    ],
+    [
+      'a read that goes back in time',
+      at(1, 9, request('a', 9)),
+      at(2, 3, shows('a', 'Pending')),
+      at(4, 5, shows('a', 'absent')),
+    ],
+    ['hours that go back in time', at(1, 9, request('a', 9)), at(2, 3, open(11, 12, 13, 14)), at(4, 5, open(...ALL))],
+    [
+      'a command that does not know what was shown',
+      at(1, NEVER, request('a', 9, undefined)),
+      at(2, 3, shows('a', 'Pending')),
+      at(4, 5, request('b', 9)),
+    ],
+    ['a repeated request that is refused', at(1, 2, request('a', 9)), at(3, 4, request('a', 9, 'refused'))],
+    [
+      'a repeated request that books twice',
+      at(1, 2, request('a', 9)),
+      at(3, 4, decide('decline', 'a')),
+      at(5, 6, request('a', 9)),
+      at(7, 8, open(11, 12, 13, 14)),
+    ],
+    [
+      'an unknown request that happened and did not',
+      at(1, NEVER, request('a', 9, undefined)),
+      at(2, 3, request('b', 9, 'refused')),
+      at(4, 5, request('c', 9)),
+    ],
+    [
+      'a slow booking that is never shown',
+      at(1, 2_500, request('a', 9)),
+      at(3_000, 3_001, { ...shows('a', 'absent'), isSettled: true }),
+    ],
+  ])('%s', (_, ...history) => {
+    expect(isLegal(...history)).toBe(false);
+  });
+});
+
+describe('legal histories', () => {
+  test.each<[string, ...Operation[]]>([
+    ['commands at once, in the other order', at(1, 9, request('a', 9, 'refused')), at(2, 8, request('b', 9))],
+    [
+      'an unknown request that did not happen',
+      at(1, NEVER, request('a', 9, undefined)),
+      at(2, 3, request('b', 9)),
+      at(4, 5, shows('a', 'absent')),
+    ],
+    [
+      'an unknown request that happened later',
+      at(1, NEVER, request('a', 9, undefined)),
+      at(2, 3, open(...ALL)),
+      at(4, 5, request('b', 10, 'refused')),
+      at(6, 7, open(11, 12, 13, 14)),
+    ],
+    [
+      'an unknown request that had no effect when it was called',
+      at(1, 2, request('a', 9)),
+      at(3, NEVER, request('b', 10, undefined)),
+      at(4, 5, decide('decline', 'a')),
+      at(6, 7, open(12, 13, 14)),
+    ],
+    [
+      'a request that was repeated after an unknown one',
+      at(1, NEVER, request('a', 9, undefined)),
+      at(2, 3, request('a', 9)),
+      at(4, 5, shows('a', 'Pending')),
+    ],
+    [
+      'a refusal before the read model shows its reason',
+      at(1, 9, request('a', 9)),
+      at(2, 3, request('b', 9, 'refused')),
+      at(4, 5, open(...ALL)),
+    ],
+    [
+      'hours that lag behind a list',
+      at(1, 9, request('a', 9)),
+      at(2, 3, shows('a', 'Pending')),
+      at(4, 5, open(...ALL)),
+    ],
+    [
+      'a booking that was answered before the read models showed it',
+      at(1, 2_500, request('a', 9)),
+      at(3_000, 3_001, shows('a', 'absent')),
+    ],
+    [
+      'an end that frees the hours',
+      at(1, 2, request('a', 13)),
+      at(3, 4, decide('approve', 'a')),
+      at(5, 6, decide('cancel', 'a')),
+      at(7, 8, request('b', 14)),
+    ],
+  ])('%s', (_, ...history) => {
+    expect(violationsIn(SPECIFICATION, history)).toEqual([]);
+  });
+
+  test('days do not depend on each other', () => {
+    const other = { ...at(3, 4, request('b', 9)), spaceDay: '1 2027-02-01' };
+    expect(isLegal(at(1, 2, request('a', 9)), other)).toBe(true);
+  });
+
+  test('the gap is kept free, and the last hours end with the window', () => {
+    const gap = spaceDays(() => ({ ...TERMS, gapHours: 1 }));
+    const seen = [
+      at(1, 2, request('a', 9)),
+      at(3, 4, request('b', 11, 'refused')),
+      at(5, 6, request('c', 14)),
+      at(7, 8, open()),
+    ];
+    expect(violationsIn(gap, seen)).toEqual([]);
+  });
+});
