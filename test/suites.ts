@@ -29,6 +29,7 @@ const UNIT = [
 /** What needs servers, many processes, browsers, other languages or the network, or takes long: `npm run test:system`. */
 const SYSTEM = [
   'test/{ci,clients,fair-share,garbage,model,pasted,release,soak}/**/*.test.ts',
+  'test/linearizability/histories.test.ts',
   'test/service/!(kill|several-processes).test.ts',
   'test/{cut-connections,dropped-connection,round-trips,stand-still}.test.ts',
   'test/document-store/mongodb/!(failures|server-url).test.ts',
