@@ -89,7 +89,7 @@ export const spaceDays = (termsOf: (spaceDay: string) => Terms): Specification<D
 function precedes(before: Operation, after: Operation): boolean {
   if (before.answeredAt >= after.calledAt) return false;
   if (!isRead(after)) return true;
-  if (isRead(before)) return documentOf(before) === documentOf(after);
+  if (isRead(before)) return bookingOf(before) === bookingOf(after);
   const isShown = after.isSettled === true || before.answeredAt - before.calledAt < WAITED_TOO_LONG_MS;
   return before.answer === 'accepted' && isShown;
 }
@@ -97,7 +97,9 @@ function precedes(before: Operation, after: Operation): boolean {
 const isRead = (operation: Operation): operation is Operation & Read =>
   operation.do === 'availability' || operation.do === 'read';
 
-const documentOf = (read: Read): string => (read.do === 'read' ? read.booking : 'hours');
+/** The booking that an operation is about; none if it is about the hours of the day. */
+export const bookingOf = (operation: Command | Read): string | undefined =>
+  operation.do === 'availability' ? undefined : operation.booking;
 
 /** A request that repeats a booking's key gets that booking, whatever has become of it. */
 function afterRequest(day: Day, { booking: name, hour, answer }: Command & { do: 'request' }, terms: Terms) {
