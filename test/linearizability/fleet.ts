@@ -7,8 +7,6 @@ import type { Random } from '../soak/random.ts';
 /** A place for a process, which another one takes when it is killed. */
 export type Member = {
   readonly name: string;
-  /** Of every process in this place. */
-  readonly url: string;
   /** Between the process and its servers. */
   readonly proxies: readonly ServerProxy[];
   process: NodeProcess;
@@ -36,8 +34,8 @@ const SETTLES_WITHIN_MS = 60_000;
 
 /** Starts processes on one store, each behind proxies of its own to the servers in the settings. */
 export async function startFleet(size: number, settings: Environment): Promise<Fleet> {
-  const ports = await Promise.all(Array.from({ length: size }, freePort));
-  const publicUrl = `http://127.0.0.1:${ports[0]}`;
+  const firstPort = String(await freePort());
+  const publicUrl = `http://127.0.0.1:${firstPort}`;
   const broken: string[] = [];
   const faults: { at: number; what: string }[] = [];
   let isStopped = false;
@@ -52,13 +50,13 @@ export async function startFleet(size: number, settings: Environment): Promise<F
   }
 
   const members = await Promise.all(
-    ports.map(async (port, index): Promise<Member> => {
+    Array.from({ length: size }, async (_, index): Promise<Member> => {
       const servers = SERVERS.filter((name) => settings[name] !== undefined);
       const proxies = await Promise.all(servers.map((name) => startProxyTo(settings[name] ?? '')));
       const urls = Object.fromEntries(servers.map((name, at) => [name, proxies[at]?.url ?? '']));
-      const env = { ...settings, ...urls, PORT: String(port), PUBLIC_URL: publicUrl };
-      const url = `http://127.0.0.1:${port}`;
-      const member = { name: `P${index}`, url, proxies, process: await start(env), isDisturbed: false };
+      const env = { ...settings, ...urls, PUBLIC_URL: publicUrl };
+      const process = await start(index === 0 ? { ...env, PORT: firstPort } : env);
+      const member = { name: `P${index}`, proxies, process, isDisturbed: false };
       starts.set(member, () => start(env));
       return member;
     }),
@@ -108,8 +106,8 @@ export async function startFleet(size: number, settings: Environment): Promise<F
     },
     async settle() {
       const deadline = performance.now() + SETTLES_WITHIN_MS;
-      for (const { url, name } of members)
-        while (!(await hasCaughtUp(url))) {
+      for (const { process, name } of members)
+        while (!(await hasCaughtUp(process.url))) {
           if (performance.now() > deadline) throw new Error(`${name} has not caught up with the log`);
           await delay(50);
         }

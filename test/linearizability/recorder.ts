@@ -141,7 +141,7 @@ export class Recorder {
 
   async #call({ name, member, patienceMs }: Caller, path: string, init: RequestInit, seenIn: SeenIn): Promise<void> {
     const calledAt = performance.now();
-    const answer = await send(`${member.url}${path}`, { ...init, signal: AbortSignal.timeout(patienceMs) });
+    const answer = await send(`${member.process.url}${path}`, { ...init, signal: AbortSignal.timeout(patienceMs) });
     const endedAt = performance.now();
     if (answer === 'not sent') return;
     const spaceDay = `${this.#spaceDay.id} ${this.#spaceDay.date}`;
