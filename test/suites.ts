@@ -85,6 +85,7 @@ export const AT_MOMENTS = SUITES.integration.filter((file) => /^test\/(api|conso
  * with those that mostly wait, so that no more than a few compete for the processor.
  */
 export const LONGEST = [
+  'linearizability/histories.test.ts',
   'model/histories.test.ts',
   'service/export-import.test.ts',
   'projector/projector.test.ts',

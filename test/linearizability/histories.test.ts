@@ -1,16 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { MONGODB, ownDatabase } from '../document-store/engines.ts';
 import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
 import { lacks } from '../lacks.ts';
 import { recordProof } from '../proof/proof.ts';
 import type { Environment } from '../service/node-process.ts';
+import { temporaryDataDir } from '../service/service-process.ts';
 import { createRandom } from '../soak/random.ts';
 import { violationsIn } from './check.ts';
-import { type Fleet, startFleet } from './fleet.ts';
+import { Fleet } from './fleet.ts';
 import { addHouse, type House, type Party, signIn, spaceDayOf } from './house.ts';
 import { playHistory, readSettled, type Scene } from './play.ts';
 import type { Recorder } from './recorder.ts';
@@ -25,7 +23,7 @@ const PROCESSES = 8;
 const AT_ONCE = 5;
 
 test('what clients of eight processes see can have happened, on the embedded engines', { timeout: 3_600_000 }, () =>
-  search('embedded engines', {}),
+  search('the embedded engines', {}),
 );
 
 test.skipIf(lacks(MONGODB))(
@@ -41,63 +39,59 @@ test.skipIf(lacks(MONGODB))(
 /** Plays histories under faults, and checks each. @throws the first violation, in its shortest form */
 async function search(engines: string, servers: Environment): Promise<void> {
   const random = createRandom(SEED);
+  const { house, fleet, scene } = await open(servers);
+  const rules = spaceDays((spaceDay) => termsIn(house, spaceDay));
+  const check = (operations: readonly Operation[]) => {
+    const [violation] = violationsIn(rules, operations);
+    if (violation !== undefined) throw new Error(report(house, fleet, shortest(rules, violation.operations)));
+  };
+  const seen: Recorder[] = [];
+  let next = 0;
+  const play = async () => {
+    while (next < HISTORIES) {
+      const index = next++;
+      const recorder = await playHistory(scene, spaceDayOf(house, index), SEED + index);
+      seen.push(recorder);
+      check(recorder.operations);
+    }
+  };
+  await fleet.disturbDuring(random, () => Promise.all(Array.from({ length: AT_ONCE }, play)));
+  await fleet.settle();
+  for (const recorder of seen) check(await readSettled(scene, recorder, random));
+  expect(fleet.broken).toEqual([]);
+  const observations = seen.flatMap(({ operations }) => operations).length;
+  record(engines, `${HISTORIES} histories, ${observations} observations, ${fleet.faults.length} faults`);
+}
+
+/** Starts the processes on an empty store with a house, and signs its users in. */
+async function open(servers: Environment): Promise<{ house: House; fleet: Fleet; scene: Scene }> {
   const secretKey = randomBytes(32);
   const settings: Environment = {
     ...servers,
-    DATA_DIR: temporaryFolder(),
+    DATA_DIR: temporaryDataDir(),
     SECRET_KEY: secretKey.toString('base64'),
     DEMO: 'false',
     LOG_LEVEL: 'warn',
     CONSOLE_WRITES_PER_MINUTE: '1000',
   };
   const house = await addHouse(settings, HISTORIES);
-  const fleet = await startFleet(PROCESSES, settings);
+  const fleet = await Fleet.start(PROCESSES, settings);
   onTestFinished(() => fleet.stop());
-  const scene = await sceneOf(house, fleet, secretKey);
-  const rules = rulesOf(house);
-  const seen: Recorder[] = [];
-  const startedAt = performance.now();
+  const url = fleet.members[0]?.url ?? '';
+  const join = async (party: Party) => ({ ...party, session: await signIn(url, party) });
+  const [community, ...brands] = await Promise.all([house.community, ...house.brands].map(join));
+  if (community === undefined) throw new Error('No community');
+  return { house, fleet, scene: { members: fleet.members, secretKey, community, brands } };
+}
 
-  const check = (operations: readonly Operation[]) => {
-    const [violation] = violationsIn(rules, operations);
-    if (violation !== undefined) throw new Error(report(house, fleet, shortest(rules, violation.operations)));
-  };
-  const disturbance = fleet.disturb(random);
-  try {
-    let next = 0;
-    const play = async () => {
-      while (next < HISTORIES) {
-        const recorder = await playHistory(scene, spaceDayOf(house, next++), random);
-        seen.push(recorder);
-        check(recorder.operations);
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, play));
-  } finally {
-    await disturbance.stop();
-  }
-  await fleet.settle();
-  for (const recorder of seen) check(await readSettled(scene, recorder, random));
-  expect(fleet.broken).toEqual([]);
-
-  const operations = seen.flatMap((recorder) => recorder.operations);
-  const unknown = operations.filter(({ answer }) => answer === undefined).length;
-  const tried = `${HISTORIES} histories, ${operations.length} observations, ${fleet.faults.length} faults`;
-  console.log(
-    `${engines}: ${tried}, ${unknown} unknown, ${Math.round(performance.now() - startedAt)} ms, seed ${SEED}`,
-  );
+function record(engines: string, tried: string): void {
+  console.log(`${engines}: ${tried}, seed ${SEED}`);
   recordProof({
-    search: `Histories of many clients, ${engines}: \`HISTORIES=${HISTORIES} npm run test:system -- test/linearizability\``,
+    search: `Histories of many clients on ${engines}: \`npm run test:system -- test/linearizability\``,
     promise: 'what clients of eight processes see of a space-day can have happened one after another',
     tried,
     seed: SEED,
   });
-}
-
-async function sceneOf({ community, brands }: House, { members }: Fleet, secretKey: Buffer): Promise<Scene> {
-  const url = members[0]?.process.url ?? '';
-  const join = async (party: Party) => ({ ...party, session: await signIn(url, party) });
-  return { members, secretKey, community: await join(community), brands: await Promise.all(brands.map(join)) };
 }
 
 const termsIn = ({ spaces }: House, spaceDay: string) => {
@@ -105,7 +99,6 @@ const termsIn = ({ spaces }: House, spaceDay: string) => {
   if (space === undefined) throw new Error(`No space: ${spaceDay}`);
   return space.terms;
 };
-const rulesOf = (house: House) => spaceDays((spaceDay) => termsIn(house, spaceDay));
 
 /** What cannot have happened, and what was done to the processes meanwhile. */
 function report(house: House, { faults }: Fleet, operations: readonly Operation[]): string {
@@ -114,10 +107,4 @@ function report(house: House, { faults }: Fleet, operations: readonly Operation[
   const done = during.map(({ at, what }) => `${Math.round(at - first)} ms: ${what}`);
   const spaceDay = operations[0]?.spaceDay ?? '';
   return `Seed ${SEED}, ${spaceDay}. The shortest part that cannot have happened:\n\n${asTest(operations, termsIn(house, spaceDay))}\n\nFaults:\n${done.join('\n')}`;
-}
-
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'venue-history-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
-  return folder;
 }

@@ -1,8 +1,8 @@
 import { purposes } from '../../src/secrets/purposes.ts';
 import { unseal } from '../../src/secrets/seal.ts';
-import type { Member } from './fleet.ts';
 import type { Party, Session } from './house.ts';
-import type { Operation } from './space-day.ts';
+import type { Member } from './member.ts';
+import type { Operation, Seen } from './space-day.ts';
 
 /** An account that takes part, signed in to the console. */
 export type Player = Party & { readonly session: Session };
@@ -16,12 +16,6 @@ export type Caller = {
 };
 export type Decision = 'approve' | 'decline' | 'cancel';
 
-/** What a call shows. */
-type Seen = Operation extends infer O
-  ? O extends Operation
-    ? Omit<O, 'spaceDay' | 'by' | 'calledAt' | 'answeredAt'>
-    : never
-  : never;
 type Answer = { readonly status: number; readonly headers: Headers; readonly text: string };
 
 /** An answer that no promise allows. */
@@ -141,7 +135,7 @@ export class Recorder {
 
   async #call({ name, member, patienceMs }: Caller, path: string, init: RequestInit, seenIn: SeenIn): Promise<void> {
     const calledAt = performance.now();
-    const answer = await send(`${member.process.url}${path}`, { ...init, signal: AbortSignal.timeout(patienceMs) });
+    const answer = await send(`${member.url}${path}`, { ...init, signal: AbortSignal.timeout(patienceMs) });
     const endedAt = performance.now();
     if (answer === 'not sent') return;
     const spaceDay = `${this.#spaceDay.id} ${this.#spaceDay.date}`;

@@ -1,16 +1,11 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { violationsIn } from './check.ts';
-import { type Operation, spaceDays, type Terms } from './space-day.ts';
+import { type Operation, type Seen, spaceDays, type Terms } from './space-day.ts';
 
 const DAY = '1 2027-01-31';
 const TERMS: Terms = { windowStart: 9, windowEnd: 15, durationHours: 2, gapHours: 0 };
 const SPECIFICATION = spaceDays(() => TERMS);
-
-type Seen = Operation extends infer O
-  ? O extends Operation
-    ? Omit<O, 'spaceDay' | 'by' | 'calledAt' | 'answeredAt'>
-    : never
-  : never;
 
 /** An operation from one moment to another. */
 const at = (calledAt: number, answeredAt: number, seen: Seen): Operation => ({
@@ -90,7 +85,7 @@ describe('histories that cannot have happened', () => {
     [
       'a slow booking that is never shown',
       at(1, 2_500, request('a', 9)),
-      at(3_000, 3_001, { ...shows('a', 'absent'), isSettled: true }),
+      { ...at(3_000, 3_001, shows('a', 'absent')), isSettled: true },
     ],
   ])('%s', (_, ...history) => {
     expect(isLegal(...history)).toBe(false);
@@ -168,5 +163,70 @@ describe('legal histories', () => {
       at(7, 8, open()),
     ];
     expect(violationsIn(gap, seen)).toEqual([]);
+  });
+});
+
+describe('random days', () => {
+  const names = fc.constantFrom('a', 'b', 'c', 'd');
+  const steps = fc.oneof(
+    fc.record({ do: fc.constant('request' as const), booking: names, hour: fc.constantFrom(8, 9, 10, 12, 13, 14, 15) }),
+    fc.record({ do: fc.constantFrom('approve' as const, 'decline' as const, 'cancel' as const), booking: names }),
+    fc.record({ do: fc.constant('read' as const), booking: names }),
+    fc.constant({ do: 'availability' as const }),
+  );
+  type Step = typeof steps extends fc.Arbitrary<infer S> ? S : never;
+
+  /** What was seen, one call after another: the one answer of each that is possible. */
+  const played = (taken: readonly Step[]): readonly Operation[] => {
+    let day = SPECIFICATION.initial;
+    return taken.map((step, index) => {
+      const possible = answersTo(step).flatMap((seen) => {
+        const operation = at(index, index + 0.5, seen);
+        const after = SPECIFICATION.step(day, operation);
+        return after === undefined ? [] : [{ operation, after }];
+      });
+      const [one, ...others] = possible;
+      if (one === undefined || others.length > 0)
+        throw new Error(`${possible.length} answers to ${JSON.stringify(step)}`);
+      day = one.after;
+      return one.operation;
+    });
+  };
+  const answersTo = (step: Step): readonly Seen[] => {
+    if (step.do === 'read')
+      return (['Pending', 'Approved', 'Cancelled', 'absent'] as const).map((answer) => ({ ...step, answer }));
+    if (step.do !== 'availability') return (['accepted', 'refused'] as const).map((answer) => ({ ...step, answer }));
+    const sets = Array.from({ length: 2 ** ALL.length }, (_, bits) =>
+      ALL.filter((_hour, index) => bits & (1 << index)),
+    );
+    return sets.map((answer) => ({ ...step, answer }));
+  };
+
+  test('can have happened, however the calls overlap', () => {
+    const spans = fc.array(fc.tuple(fc.nat(3), fc.nat(3)), { minLength: 20, maxLength: 20 });
+    fc.assert(
+      fc.property(fc.array(steps, { maxLength: 20 }), spans, (taken, widths) => {
+        const seen = played(taken).map((each, index) => {
+          const [early, late] = widths[index] ?? [0, 0];
+          return { ...each, calledAt: each.calledAt - early, answeredAt: each.answeredAt + late };
+        });
+        expect(isLegal(...seen)).toBe(true);
+      }),
+    );
+  });
+
+  test('cannot have happened with another answer', () => {
+    fc.assert(
+      fc.property(fc.array(steps, { minLength: 1, maxLength: 20 }), fc.nat(), fc.nat(), (taken, which, other) => {
+        const seen = [...played(taken)];
+        const index = which % seen.length;
+        const [step, right] = [taken[index], seen[index]];
+        if (step === undefined || right === undefined) return;
+        const wrong = answersTo(step).filter(({ answer }) => JSON.stringify(answer) !== JSON.stringify(right.answer));
+        const answered = wrong[other % wrong.length];
+        if (answered !== undefined) seen[index] = at(right.calledAt, right.answeredAt, answered);
+        expect(isLegal(...seen)).toBe(false);
+      }),
+    );
   });
 });

@@ -1,6 +1,6 @@
 /**
- * What is promised of one space on one day, for the checker: plain lists and numbers from SPEC.md and the guides, without anything of the
- * service. The hours of the day are to come, and the scheduler has nothing to do.
+ * What is promised of one space on one day, for the checker: plain lists and numbers from the guides, without anything of the service. The
+ * hours of the day are to come, and the scheduler has nothing to do.
  */
 import type { Specification, Timed } from './check.ts';
 
@@ -39,6 +39,9 @@ export type Operation = Timed & {
   /** Whether the read models had caught up with the log before it. */
   readonly isSettled?: true;
 } & (Command | Read);
+
+/** What a call showed, without when, where and to whom. */
+export type Seen = Command | Read;
 
 const TAKEN: readonly Status[] = ['Pending', 'Approved'];
 /** What a decision needs, and what it makes of it. */
