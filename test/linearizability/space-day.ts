@@ -55,7 +55,7 @@ const DECISIONS = {
  * A command waits at most 2 s for the read models, so one that took this long may have been answered before they showed it. The rest is for
  * the network.
  */
-export const WAITED_TOO_LONG_MS = 1_900;
+const WAITED_TOO_LONG_MS = 1_900;
 
 /** The specification of the days of some spaces. @param termsOf by the name of a space-day */
 export const spaceDays = (termsOf: (spaceDay: string) => Terms): Specification<Day, Operation> => ({
