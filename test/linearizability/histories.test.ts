@@ -50,7 +50,9 @@ async function search(engines: string, servers: Environment): Promise<void> {
   const play = async () => {
     while (next < HISTORIES) {
       const index = next++;
-      const recorder = await playHistory(scene, spaceDayOf(house, index), SEED + index);
+      const recorder = await playHistory(scene, spaceDayOf(house, index), SEED + index).catch((error: unknown) => {
+        throw new Error(`Seed ${SEED}, history ${index}`, { cause: error });
+      });
       seen.push(recorder);
       check(recorder.operations);
     }

@@ -44,7 +44,7 @@ export class Recorder {
     const headers = { 'content-type': 'application/json', 'idempotency-key': `${spaceId} ${date} ${name}` };
     await this.#rest(caller, '/bookings', { method: 'POST', headers, body }, (answer) => {
       const operation = { do: 'request', booking: name, hour } as const;
-      if (isUnknown(answer)) return [{ ...operation, answer: undefined }];
+      if (answer === undefined) return [{ ...operation, answer: undefined }];
       const { id, message, error } = JSON.parse(answer.text);
       if (answer.status === 422 && error === 'SlotUnavailable') {
         this.#names.delete(name);
@@ -66,7 +66,7 @@ export class Recorder {
     const path = `/console/bookings/${this.ids.get(name)}/${step}`;
     await this.#call(caller, path, { method: 'POST', headers: { cookie }, body, redirect: 'manual' }, (answer) => {
       const operation = { do: decision, booking: name } as const;
-      if (isUnknown(answer)) return [{ ...operation, answer: undefined }];
+      if (answer === undefined) return [{ ...operation, answer: undefined }];
       // The read model of bookings does not show it.
       if (answer.status === 404) return [{ do: 'read', booking: name, answer: 'absent' }];
       if (answer.status !== 303) throw unexpected(answer);
@@ -77,7 +77,7 @@ export class Recorder {
   async availability(caller: Caller): Promise<void> {
     const { id, date } = this.#spaceDay;
     await this.#rest(caller, `/spaces/${id}/availability?date=${date}`, {}, (answer) => {
-      if (isUnknown(answer)) return [];
+      if (answer === undefined) return [];
       if (answer.status !== 200) throw unexpected(answer);
       const { timeSlots }: { timeSlots: readonly { hour: number; isAvailable: boolean }[] } = JSON.parse(answer.text);
       const open = timeSlots.filter(({ isAvailable }) => isAvailable).map(({ hour }) => hour);
@@ -90,7 +90,7 @@ export class Recorder {
     const { id, date } = this.#spaceDay;
     const names = [...this.#names].filter((name) => isVisible(name, caller.player));
     await this.#rest(caller, `/bookings?startDate=${date}&endDate=${date}`, {}, (answer) => {
-      if (isUnknown(answer)) return [];
+      if (answer === undefined) return [];
       if (answer.status !== 200) throw unexpected(answer);
       const shown: readonly ShownBooking[] = JSON.parse(answer.text);
       const statuses = new Map<string, ShownBooking['status']>();
@@ -106,7 +106,7 @@ export class Recorder {
 
   async booking(caller: Caller, name: string): Promise<void> {
     await this.#rest(caller, `/bookings/${this.ids.get(name)}`, {}, (answer) => {
-      if (isUnknown(answer)) return [];
+      if (answer === undefined) return [];
       if (answer.status === 404) return [{ do: 'read', booking: name, answer: 'absent' }];
       if (answer.status !== 200) throw unexpected(answer);
       const { status }: ShownBooking = JSON.parse(answer.text);
@@ -138,14 +138,17 @@ export class Recorder {
     const answer = await send(`${member.url}${path}`, { ...init, signal: AbortSignal.timeout(patienceMs) });
     const endedAt = performance.now();
     if (answer === 'not sent') return;
+    if (answer?.text.includes('An unexpected error occurred')) throw unexpected(answer);
+    const isFailure = answer === undefined || answer.status >= 500;
     const spaceDay = `${this.#spaceDay.id} ${this.#spaceDay.date}`;
-    for (const seen of seenIn(answer)) {
+    for (const seen of seenIn(isFailure ? undefined : answer)) {
       const answeredAt = seen.answer === undefined ? Number.POSITIVE_INFINITY : endedAt;
       this.operations.push({ ...seen, spaceDay, by: `${name} at ${member.name}`, calledAt, answeredAt });
     }
   }
 }
 
+/** What an answer shows. Undefined: there was none, or it does not tell the outcome. */
 type SeenIn = (answer: Answer | undefined) => readonly Seen[];
 type ShownBooking = {
   readonly id: number;
@@ -158,9 +161,6 @@ const FLASH = 'console_flash';
 
 export const isVisible = (name: string, { name: viewer }: Pick<Player, 'name'>): boolean =>
   viewer === 'community' || name.startsWith(viewer);
-
-/** No answer, one that says that the outcome is unknown, or a read that failed. */
-const isUnknown = (answer: Answer | undefined): answer is undefined => answer === undefined || answer.status >= 500;
 
 const unexpected = ({ status, text }: Answer) => new Unexpected(`${status} ${text.slice(0, 300)}`);
 
