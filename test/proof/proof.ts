@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { MACHINE_PATH, ROOT } from '../tool.ts';
 
 const PAGE = new URL('../../docs/proof.md', import.meta.url);
 
@@ -28,7 +29,8 @@ export function recordProof({ search, promise, tried, seed = 'all cases', found 
 }
 
 const commit = (): string => {
-  const git = (...args: readonly string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
+  const where = { cwd: ROOT, env: { PATH: MACHINE_PATH }, encoding: 'utf8' } as const;
+  const git = (...args: readonly string[]) => execFileSync('git', args, where).trim();
   const isChanged = git('status', '--porcelain', '--', 'src', 'projections') !== '';
   return git('rev-parse', '--short=8', 'HEAD') + (isChanged ? ' with changes' : '');
 };
