@@ -108,14 +108,17 @@ const TWO = { a: 'Manager', b: 'Manager' } as const;
 const NEW = { a: 'Manager', b: 'Viewer' } as const;
 const THREE = { ...TWO, c: 'Manager' } as const;
 
-let tried = 0;
-afterAll(() =>
+const WAYS = 7;
+/** The moments of each way that has passed. */
+const passed: number[] = [];
+afterAll(() => {
+  if (passed.length < WAYS) return;
   recordProof({
     search: 'orders of store calls: `npm test -- test/auth/last-manager`',
     promise: 'an account keeps a Manager, and index and users agree in the end, also if a process dies',
-    tried: `${tried} moments of 7 ways to demote and remove at once`,
-  }),
-);
+    tried: `${passed.reduce((sum, moments) => sum + moments)} moments of ${WAYS} ways to demote and remove at once`,
+  });
+});
 
 test.each([
   ['two who demote each other', TWO, 3, processesOf([demote('b')], [demote('a')])],
@@ -137,6 +140,6 @@ test.each([
       check: createCheck(),
     });
     expect(moments).toBeGreaterThan(500);
-    tried += moments;
+    passed.push(moments);
   },
 );
