@@ -1,9 +1,26 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { type BookingDetails, detailsOf, fingerprintOf, wrongDetails } from '../../src/domain/booking-details.ts';
+import {
+  arePersonal,
+  BOOKING_DETAILS,
+  type BookingDetails,
+  detailsOf,
+  fingerprintOf,
+  NOT_REPEATED,
+  PERSONAL_DETAILS,
+  REPEATED_DETAILS,
+  wrongDetails,
+} from '../../src/domain/booking-details.ts';
 import { type PlainDate, spaceId } from '../../src/domain/ids.ts';
 
 const details: BookingDetails = { spaceId: spaceId(7), date: '2026-12-10' as PlainDate, startHour: 10 };
+
+test('later events repeat the details except the message, which alone is personal', () => {
+  expect(BOOKING_DETAILS).toEqual(['spaceId', 'date', 'startHour', 'message']);
+  expect(REPEATED_DETAILS).toEqual(['spaceId', 'date', 'startHour']);
+  expect([NOT_REPEATED, PERSONAL_DETAILS]).toEqual([['message'], ['message']]);
+  expect([details, { ...details, message: 'Hi' }].map(arePersonal)).toEqual([false, true]);
+});
 
 describe('the fingerprint of a request', () => {
   test('is the text whose digest earlier versions stored', () => {
