@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 
 /** Part of `npm run check`: rules for the source, its patterns and the deployments, which no service runs for. */
-const CHECK = ['test/{architecture,deploy}.test.ts', 'test/patterns/*.test.ts'];
+const CHECK = ['test/{architecture,deploy}.test.ts', 'test/{mutation,patterns}/*.test.ts'];
 
 /**
  * The pure tests, fast enough to run while working: they start no processes or threads, open no sockets and write no files, so
@@ -22,7 +22,8 @@ const UNIT = [
   'test/mail/{foreign-name,hourly-limit,kinds,layout,outcome,recipients,refusals,reminders}.test.ts',
   'test/event-loop/serial-queue.test.ts',
   'test/http/turns.test.ts',
-  'test/outbox/{permits,schedule}.test.ts',
+  'test/leases/lease-state.test.ts',
+  'test/outbox/{permits,progress,schedule}.test.ts',
   'test/webhooks/{breaker,due-deliveries,outcome,signature}.test.ts',
 ];
 

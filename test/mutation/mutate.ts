@@ -93,7 +93,7 @@ async function tryFile(file: string, mutants: readonly Mutant[], runner: Runner)
   return tried;
 }
 
-/** Every so-manieth, so that as many are left as wanted. */
+/** So many of them, evenly spread. */
 function sampled<T>(all: readonly T[], size: number): readonly T[] {
   return all.filter(
     (_, index) => Math.floor((index * size) / all.length) !== Math.floor(((index - 1) * size) / all.length),
