@@ -13,6 +13,8 @@ import { type Mutant, mutantsOf } from './mutants.ts';
 import type { Job, Result } from './run-mutants.ts';
 
 const FOLDERS = ['src/domain', 'projections', 'src/outbox', 'src/leases/lease-state.ts', 'src/auth/access.ts'];
+/** Mutants of a file that are tried in a row. */
+const PART = 40;
 /** Modules are never unloaded. */
 const MUTANTS_PER_PROCESS = 150;
 
@@ -100,43 +102,50 @@ function sampled<T>(all: readonly T[], size: number): readonly T[] {
   );
 }
 
-async function tryFolder(folder: string): Promise<readonly Tried[]> {
-  const files = statSync(new URL(folder, ROOT)).isFile()
-    ? [folder]
-    : FILES.filter((file) => file.startsWith(`${folder}/`));
+/** The mutants of a folder or file, in parts that are tried at the same time. */
+function partsOf(folder: string): { readonly file: string; readonly mutants: readonly Mutant[] }[] {
+  const isFile = statSync(new URL(folder, ROOT)).isFile();
+  const files = isFile ? [folder] : FILES.filter((file) => file.startsWith(`${folder}/`));
   const all = files.flatMap((file) => mutantsOf(textOf.get(urlOf(file)) ?? '').map((mutant) => ({ file, mutant })));
   const chosen = Map.groupBy(sampled(all, Number(values.sample ?? all.length)), ({ file }) => file);
-  const queue = [...chosen].toSorted(([, a], [, b]) => b.length - a.length);
+  return [...chosen].flatMap(([file, ofFile]) => {
+    const mutants = ofFile.map(({ mutant }) => mutant);
+    const starts = mutants.keys().filter((index) => index % PART === 0);
+    return Array.from(starts, (from) => ({ file, mutants: mutants.slice(from, from + PART) }));
+  });
+}
+
+async function tryFolder(folder: string): Promise<readonly Tried[]> {
+  const queue = partsOf(folder);
   const tried: Tried[] = [];
   const work = async () => {
     const runner = new Runner();
-    for (let next = queue.shift(); next !== undefined; next = queue.shift())
-      tried.push(
-        ...(await tryFile(
-          next[0],
-          next[1].map(({ mutant }) => mutant),
-          runner,
-        )),
-      );
+    for (let part = queue.shift(); part !== undefined; part = queue.shift()) {
+      const results = await tryFile(part.file, part.mutants, runner);
+      print(results);
+      tried.push(...results);
+    }
     runner.stop();
   };
   await Promise.all(Array.from({ length: availableParallelism() }, work));
   return tried;
 }
 
+/** Prints those that no test has noticed. */
 function print(tried: readonly Tried[]): void {
   for (const { file, mutant, isKilled } of tried) {
     if (isKilled) continue;
     const text = textOf.get(urlOf(file)) ?? '';
     const line = text.slice(0, mutant.start).split('\n').length;
-    const whole = text.split('\n')[line - 1]?.trim();
-    console.log(`${file}:${line}  ${mutant.before.trim()} → ${mutant.after.trim()}    ${whole}`);
+    const [before, after, whole] = [mutant.before, mutant.after, text.split('\n')[line - 1]].map((each = '') =>
+      each.trim(),
+    );
+    console.log(`${file}:${line}  ${before} → ${after}    ${whole}`);
   }
 }
 
 for (const folder of positionals.length > 0 ? positionals : FOLDERS) {
-  const tried = (await tryFolder(folder)).toSorted((a, b) => (a.file < b.file ? -1 : 1));
-  print(tried);
+  const tried = await tryFolder(folder);
   const killed = tried.filter(({ isKilled }) => isKilled).length;
   const percent = ((100 * killed) / tried.length).toFixed(1);
   console.log(`${folder}: ${killed} of ${tried.length} mutants killed (${percent} %)\n`);
