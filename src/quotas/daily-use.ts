@@ -12,17 +12,26 @@ export type Use = { readonly events: number; readonly bytes: number };
 /** What the processes have reserved for an account on a day, in UTC. */
 type DailyUse = Use & { readonly day: string };
 
-/** One document per account, written once for each hundredth of a quota. */
+/** One document per account, written once for each part of a quota. */
 const collection: Collection<DailyUse> = { name: 'dailyUse', kind: 'record', indexes: [] };
 
 /** What a process may still use of what it has reserved, until a moment of its own monotonic clock. */
-type Reserved = { events: number; bytes: number; readonly until: number };
+type Reserved = {
+  events: number;
+  bytes: number;
+  readonly until: number;
+  /** The part of the quota that it has reserved last. */
+  readonly share: number;
+};
 
 export type DailyUses = Awaited<ReturnType<typeof openDailyUses>>;
 
 const DAY_MS = 24 * 3_600_000;
-/** A process reserves a quota in so many parts. What it has left of one when it ends is lost for the day. */
-const PARTS = 100;
+/**
+ * The parts of a quota that a process reserves, each twice the one before. What it has left of one when it ends is lost for the day, so
+ * a process that has written little loses little.
+ */
+const [FIRST_SHARE, LARGEST_SHARE] = [1 / 10_000, 1 / 100];
 /** Accounts of which a process remembers what it has reserved. */
 const REMEMBERED = 10_000;
 
@@ -54,23 +63,25 @@ export async function openDailyUses(deps: {
     const now = (await documents.now()) ?? clock();
     const leftMs = DAY_MS - (now % DAY_MS);
     const day = toTimestamp(now).slice(0, 10);
+    const last = reserved.get(key);
+    const before = last !== undefined && at < last.until ? last : undefined;
+    const share = before === undefined ? FIRST_SHARE : Math.min(2 * before.share, LARGEST_SHARE);
     let part: Use | undefined;
     await uses.update(key, (stored) => {
       const used = stored?.day === day ? stored : { events: 0, bytes: 0 };
       const granted = (of: keyof Use) =>
-        Math.min(limits[of] - used[of], Math.max(wanted[of], Math.ceil(limits[of] / PARTS)));
+        Math.min(limits[of] - used[of], Math.max(wanted[of], Math.ceil(limits[of] * share)));
       const next = { events: granted('events'), bytes: granted('bytes') };
       part = next.events < wanted.events || next.bytes < wanted.bytes ? undefined : next;
       return part && { day, events: used.events + part.events, bytes: used.bytes + part.bytes };
     });
     if (part === undefined) return usedUp(now + leftMs, leftMs);
     // What is left of the last part goes on, unless its day is over.
-    const mine = reserved.get(key);
-    const before = mine !== undefined && at < mine.until ? mine : { events: 0, bytes: 0 };
     reserved.set(key, {
-      events: before.events + part.events - wanted.events,
-      bytes: before.bytes + part.bytes - wanted.bytes,
+      events: (before?.events ?? 0) + part.events - wanted.events,
+      bytes: (before?.bytes ?? 0) + part.bytes - wanted.bytes,
       until: at + leftMs,
+      share,
     });
     return undefined;
   }

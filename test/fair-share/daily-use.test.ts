@@ -3,7 +3,7 @@ import type { Account, Actor } from '../../src/domain/account.ts';
 import { brandId } from '../../src/domain/ids.ts';
 import { openDailyUses } from '../../src/quotas/daily-use.ts';
 import { accepted } from '../accepted.ts';
-import { documentEngines } from '../document-store/engines.ts';
+import { createSqliteDatabase, documentEngines } from '../document-store/engines.ts';
 import { CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
 
 /** What one account may write to the log in a day. */
@@ -129,4 +129,16 @@ test.each(documentEngines)('processes share a quota, also when they ask at once:
   expect(await processes[0]?.take({ kind: 'Brand', id: brandId(2) }, { events: 1, bytes: 1_000_001 })).toMatchObject({
     retryAfter: expect.any(Number),
   });
+});
+
+test('processes that end take little of a quota with them, however often they start', async () => {
+  const database = await createSqliteDatabase();
+  onTestFinished(() => database.remove());
+  const account: Account = { kind: 'Brand', id: brandId(1) };
+  const limits = { events: 500_000, bytes: 250_000_000 };
+  const documents = await database.open();
+  for (let starts = 0; starts < 1_000; starts += 1) {
+    const uses = await openDailyUses({ documents, clock: () => NOON, limits });
+    expect(await uses.take(account, { events: 1, bytes: 500 }), `${starts} starts`).toBeUndefined();
+  }
 });
