@@ -1,6 +1,9 @@
+import pRetry from 'p-retry';
 import { type Proxy as ServerProxy, startProxyTo } from '../proxy.ts';
 import { type Environment, type NodeProcess, startNode } from '../service/node-process.ts';
 
+/** How often a process is started again. */
+const STARTS = 5;
 const SERVERS = ['EVENTSTORE_URL', 'MONGODB_URL'] as const;
 
 /** A place for a process of the service, with proxies of its own to the servers in its settings. */
@@ -52,9 +55,12 @@ export class Member {
     await this.#process.end('SIGKILL');
   }
 
-  /** Starts another process in its place, on another port: the former may be taken meanwhile. */
+  /**
+   * Starts another process in its place, on another port: the former may be taken meanwhile. One that does not reach a server in time ends,
+   * and is started again, as a supervisor would.
+   */
   async restart(): Promise<void> {
-    this.#process = await startIn(this.#settings);
+    this.#process = await pRetry(() => startIn(this.#settings), { retries: STARTS, minTimeout: 100 });
     this.#isKilled = false;
     this.#watch();
   }
