@@ -40,13 +40,14 @@ import {
 import { streamOf } from '../../src/domain/streams.ts';
 import { timeSlots } from '../../src/domain/time-slots.ts';
 import { registerWebhook, removeWebhook, webhookQuota } from '../../src/domain/webhook.ts';
-import { dateIn, PARTIES, type Step, type World } from '../model/histories.ts';
+import { type Day, dateIn, PARTIES, type Step, type World } from '../model/histories.ts';
 import { type Answer, Model, type Party, type Terms } from '../model/model.ts';
 import { DecidedLog } from './decided-log.ts';
 import { accountOf, answerOf, dtoOf, listed, refused, reviewOf, stored } from './model-values.ts';
 
 const HOUR_MS = 3_600_000;
 const WEBHOOKS_PER_ACCOUNT = 1_000;
+const TEXTS = { text: 'A tasting.', long: 'x'.repeat(501) };
 
 type StepOf<K extends Step['do']> = Extract<Step, { readonly do: K }>;
 /** The answer of the rules, and that of the model. */
@@ -84,12 +85,12 @@ export class DecidedHistory {
 
   /** Compares what every key sees of everything. */
   checkAll(): void {
-    for (const key of this.#keys.keys()) {
-      this.take({ do: 'list', key });
-      this.take({ do: 'webhooks', key });
-      for (const community of [0, 1]) this.take({ do: 'reviews', key, community });
+    for (const by of this.#keys.keys()) {
+      this.take({ do: 'list', by });
+      this.take({ do: 'webhooks', by });
+      for (const community of [0, 1]) this.take({ do: 'reviews', by, community });
       for (const space of this.#world.terms.keys())
-        for (const day of [0, 1, 2]) this.take({ do: 'availability', key, space, day });
+        for (const day of [0, 1, 2]) this.take({ do: 'availability', by, space, day });
     }
   }
 
@@ -100,15 +101,15 @@ export class DecidedHistory {
       case 'availability':
         return this.#availability(step);
       case 'list':
-        return this.#list(this.#key(step.key));
+        return this.#list(this.#key(step.by));
       case 'reviews':
-        return this.#reviews(this.#key(step.key), 1 + (step.community % 2));
+        return this.#reviews(this.#key(step.by), 1 + (step.community % 2));
       case 'approve':
-        return this.#approve(1 + (step.community % 2), this.#booking(step.booking));
+        return this.#approve(1 + (step.by % 2), this.#booking(step.booking));
       case 'cancel':
-        return this.#cancel(PARTIES[step.party % PARTIES.length], this.#booking(step.booking));
+        return this.#cancel(PARTIES[step.by % PARTIES.length], this.#booking(step.booking));
       case 'review':
-        return this.#review(1 + (step.brand % 2), this.#booking(step.booking), step.rating);
+        return this.#review(1 + (step.by % 2), this.#booking(step.booking), step.rating);
       case 'close':
         return this.#close(step);
       case 'endClosed':
@@ -122,11 +123,11 @@ export class DecidedHistory {
       case 'revokeKey':
         return this.#revokeKey(this.#key(step.key));
       case 'registerWebhook':
-        return this.#registerWebhook(this.#key(step.key), step.events);
+        return this.#registerWebhook(this.#key(step.by), step.events);
       case 'removeWebhook':
-        return this.#removeWebhook(this.#key(step.key), this.#webhooks[step.webhook % (this.#webhooks.length || 1)]);
+        return this.#removeWebhook(this.#key(step.by), this.#webhooks[step.webhook % (this.#webhooks.length || 1)]);
       case 'webhooks':
-        return this.#listWebhooks(this.#key(step.key));
+        return this.#listWebhooks(this.#key(step.by));
       case 'pass':
         this.#model.now += step.hours * HOUR_MS;
         return;
@@ -140,9 +141,10 @@ export class DecidedHistory {
 
   #request(step: StepOf<'request'>): Both {
     const { space: id, date } = this.#spaceDay(step);
-    const { hour: startHour, message } = step;
+    const { hour: startHour } = step;
+    const message = step.message && TEXTS[step.message];
     const details = { spaceId: spaceId(id), date, startHour, ...(message !== undefined && { message }) };
-    const key = this.#key(step.key);
+    const key = this.#key(step.by);
     const idempotencyKey = step.idempotencyKey === undefined ? undefined : `key ${step.idempotencyKey}`;
     const day = streamOf.spaceDay(id, date);
     let made = 0;
@@ -172,7 +174,7 @@ export class DecidedHistory {
 
   #availability(step: StepOf<'availability'>): Both {
     const { space: id, date } = this.#spaceDay(step);
-    const key = this.#key(step.key);
+    const key = this.#key(step.by);
     const promised = this.#model.availability(key, id, date);
     const answer = this.#answer(key, { permission: 'ReadAvailability' }, (by) => {
       const space = this.#space(id);
@@ -198,7 +200,7 @@ export class DecidedHistory {
   #approve(owner: number, id: number): Both {
     const command = { bookingId: bookingId(id), communityId: communityId(owner) };
     const decision = this.#onDay(this.#dayOf(id), (day) => approveBooking(day, command, this.#model));
-    return [answerOf(decision), this.#model.approve(owner, id)];
+    return [answerOf(decision), this.#model.approve({ kind: 'Community', id: owner }, id)];
   }
 
   #cancel(party: Party = { kind: 'Brand', id: 1 }, id: number): Both {
@@ -223,7 +225,7 @@ export class DecidedHistory {
     const decision = this.log.decide(streamOf.review(booking), aggregates.review, this.#model.now, (before) =>
       postReview(before, { ...ids, ...texts, rating }, state),
     );
-    return [answerOf(decision), this.#model.review(by, booking, rating, () => id)];
+    return [answerOf(decision), this.#model.review({ kind: 'Brand', id: by }, booking, rating, () => id)];
   }
 
   #reviews(key: string, community: number): Both {
@@ -393,9 +395,12 @@ export class DecidedHistory {
     const ids = this.#model.bookingIds();
     return ids.at(-1 - (index % (ids.length || 1))) ?? 0;
   }
-  #spaceDay({ space: index, day }: { readonly space: number; readonly day: number }) {
+  #spaceDay({ space: index, day }: { readonly space: number; readonly day: Day }) {
     const space = this.#spaceId(index);
     const { timeZone } = this.#space(space);
-    return { space, date: dateIn(timeZone, this.#model.now, day) as PlainDate };
+    return {
+      space,
+      date: (day === 'change' ? this.#world.change : dateIn(timeZone, this.#model.now, day)) as PlainDate,
+    };
   }
 }

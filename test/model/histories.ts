@@ -1,38 +1,44 @@
 import fc from 'fast-check';
-import type { Party, Terms } from './model.ts';
+import type { Party, Role, Terms } from './model.ts';
 import { clockAt, daysAfter, type LocalDate, momentOf, type Zone } from './moments.ts';
 
 /** The world in which a history begins: two communities, the second in UTC, with three spaces, and two brands. */
-export type World = { readonly zone: Zone; readonly start: number; readonly terms: readonly Terms[] };
+export type World = {
+  readonly zone: Zone;
+  readonly start: number;
+  readonly terms: readonly Terms[];
+  /** The day on which its clocks change, or another special one. */
+  readonly change: LocalDate;
+};
 
-/** One call of a client, or something that happens. Numbers choose among what there is: the third key, the last booking. */
+/** One call of a client, or something that happens. Numbers choose among what there is: the third caller, the last booking. */
 export type Step =
   | {
       readonly do: 'request';
-      readonly key: number;
+      readonly by: number;
       readonly space: number;
-      readonly day: number;
+      readonly day: Day;
       readonly hour: number;
-      readonly message?: string | undefined;
+      readonly message?: '' | 'text' | 'long' | undefined;
       readonly idempotencyKey?: number | undefined;
     }
-  | { readonly do: 'availability'; readonly key: number; readonly space: number; readonly day: number }
+  | { readonly do: 'availability'; readonly by: number; readonly space: number; readonly day: Day }
   | {
       readonly do: 'list';
-      readonly key: number;
+      readonly by: number;
       readonly from?: number | undefined;
       readonly status?: 'Pending' | 'Approved' | 'Cancelled' | 'Completed' | undefined;
     }
-  | { readonly do: 'booking'; readonly key: number; readonly booking: number }
-  | { readonly do: 'reviews'; readonly key: number; readonly community: number }
-  | { readonly do: 'approve'; readonly community: number; readonly booking: number }
-  | { readonly do: 'cancel'; readonly party: number; readonly booking: number }
-  | { readonly do: 'review'; readonly brand: number; readonly booking: number; readonly rating: number }
+  | { readonly do: 'booking'; readonly by: number; readonly booking: number }
+  | { readonly do: 'reviews'; readonly by: number; readonly community: number }
+  | { readonly do: 'approve'; readonly by: number; readonly booking: number }
+  | { readonly do: 'cancel'; readonly by: number; readonly booking: number }
+  | { readonly do: 'review'; readonly by: number; readonly booking: number; readonly rating: number }
   | {
       readonly do: 'close';
       readonly kind: 'Closure' | 'OwnEvent';
       readonly space: number;
-      readonly day: number;
+      readonly day: Day;
       readonly start: number;
       readonly length: number;
     }
@@ -41,13 +47,21 @@ export type Step =
   | { readonly do: 'active'; readonly space: number; readonly active: boolean }
   | { readonly do: 'issueKey'; readonly party: number; readonly permissions: number }
   | { readonly do: 'revokeKey'; readonly key: number }
-  | { readonly do: 'registerWebhook'; readonly key: number; readonly events: number }
-  | { readonly do: 'removeWebhook'; readonly key: number; readonly webhook: number }
-  | { readonly do: 'webhooks'; readonly key: number }
-  | { readonly do: 'forget'; readonly brand: number }
+  | { readonly do: 'registerWebhook'; readonly by: number; readonly events: number }
+  | { readonly do: 'removeWebhook'; readonly by: number; readonly webhook: number }
+  | { readonly do: 'webhooks'; readonly by: number }
+  | { readonly do: 'join'; readonly user: number; readonly party: number; readonly role: Role }
+  | { readonly do: 'setRole'; readonly by: number; readonly member: number; readonly role: Role }
+  | { readonly do: 'removeMember'; readonly by: number; readonly member: number }
+  | { readonly do: 'connect'; readonly member: number; readonly face: 'api' | 'mcp' }
+  | { readonly do: 'forget'; readonly subject: number }
   | { readonly do: 'pass'; readonly hours: number }
   | { readonly do: 'runScheduler' }
+  | { readonly do: 'send'; readonly isMailAway: boolean }
   | { readonly do: 'restart' };
+
+/** Days from today, or the day on which the clocks of the world change. */
+export type Day = number | 'change';
 
 /** The accounts of every history. The ids are those that a new store gives. */
 export const PARTIES: readonly Party[] = [
@@ -118,15 +132,21 @@ export const worlds: fc.Arbitrary<World> = fc
   })
   .map(({ change: { zone, date }, daysBefore, hour, terms: each }) => ({
     zone,
+    change: date,
     start: momentOf(zone, daysAfter(date, -daysBefore), hour),
     terms: each,
   }));
 
-const index = fc.nat(9);
-const day = fc.oneof(
-  { weight: 8, arbitrary: fc.integer({ min: -1, max: 4 }) },
+const index = fc.nat(13);
+/** The callers at the beginning: a key of each account, then the members in the console. */
+const ofCommunity = fc.constantFrom(0, 4, 7);
+const ofBrands = fc.constantFrom(2, 3, 5, 6);
+const day: fc.Arbitrary<Day> = fc.oneof(
+  { weight: 5, arbitrary: fc.integer({ min: -1, max: 4 }) },
+  { weight: 5, arbitrary: fc.constant('change' as const) },
   { weight: 1, arbitrary: fc.constantFrom(30, 400, 1_826, 1_827, 3_000) },
 );
+const role = fc.constantFrom<Role>('Viewer', 'Coordinator', 'Manager');
 const hour = fc.oneof(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 24 }));
 const a = <D extends Step['do']>(name: D, fields: object, weight: number) => ({
   weight,
@@ -137,30 +157,30 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
   a(
     'request',
     {
-      key: fc.oneof(fc.constantFrom(2, 3), index),
+      by: fc.oneof(ofBrands, index),
       space: index,
       day,
       hour,
-      message: some(fc.constantFrom('', 'A tasting.', 'x'.repeat(501))),
+      message: some(fc.constantFrom('', 'text', 'text', 'long')),
       idempotencyKey: some(fc.nat(1), 1),
     },
     12,
   ),
-  a('availability', { key: index, space: index, day }, 6),
+  a('availability', { by: index, space: index, day }, 6),
   a(
     'list',
     {
-      key: index,
+      by: index,
       from: some(fc.integer({ min: -1, max: 2 })),
       status: some(fc.constantFrom('Pending', 'Approved', 'Cancelled', 'Completed')),
     },
     3,
   ),
-  a('booking', { key: index, booking: index }, 2),
-  a('reviews', { key: index, community: index }, 1),
-  a('approve', { community: index, booking: fc.nat(3) }, 6),
-  a('cancel', { party: fc.constantFrom(0, 1, 2, 3, 2, 3), booking: fc.nat(3) }, 6),
-  a('review', { brand: index, booking: index, rating: fc.integer({ min: 0, max: 6 }) }, 2),
+  a('booking', { by: index, booking: index }, 2),
+  a('reviews', { by: index, community: index }, 1),
+  a('approve', { by: fc.oneof(ofCommunity, index), booking: fc.nat(3) }, 7),
+  a('cancel', { by: fc.oneof(ofCommunity, ofBrands, index), booking: fc.nat(3) }, 6),
+  a('review', { by: fc.oneof(ofBrands, index), booking: index, rating: fc.integer({ min: 0, max: 6 }) }, 2),
   a(
     'close',
     { kind: fc.constantFrom('Closure', 'OwnEvent'), space: index, day, start: fc.nat(23), length: fc.nat(5) },
@@ -183,10 +203,15 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
   a('active', { space: index, active: fc.boolean() }, 1),
   a('issueKey', { party: index, permissions: fc.integer({ min: 1, max: 31 }) }, 2),
   a('revokeKey', { key: index }, 2),
-  a('registerWebhook', { key: index, events: fc.integer({ min: 0, max: 16 }) }, 2),
-  a('removeWebhook', { key: index, webhook: index }, 1),
-  a('webhooks', { key: index }, 1),
-  a('forget', { brand: index }, 1),
+  a('registerWebhook', { by: index, events: fc.integer({ min: 0, max: 16 }) }, 2),
+  a('removeWebhook', { by: index, webhook: index }, 1),
+  a('webhooks', { by: index }, 1),
+  a('join', { user: fc.nat(3), party: fc.constantFrom(0, 2, 0, 2, 1, 3), role }, 2),
+  a('setRole', { by: index, member: index, role }, 4),
+  a('removeMember', { by: index, member: index }, 2),
+  a('connect', { member: index, face: fc.constantFrom('api', 'mcp') }, 4),
+  a('send', { isMailAway: fc.constantFrom(true, true, false) }, 3),
+  a('forget', { subject: index }, 1),
   a('pass', { hours: fc.constantFrom(0.5, 1, 1, 2, 2, 5, 25, 80) }, 5),
   a('runScheduler', {}, 4),
   a('restart', {}, 1),

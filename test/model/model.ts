@@ -2,6 +2,7 @@
  * A model of the service: what the specification and the guides promise, in plain maps and moments. It has no stream, no projection and no lock, and
  * imports nothing of the service. Each method is a call that a client makes; it changes the model and returns the answer that is promised.
  */
+import { Mails, partiesOf } from './mails.ts';
 import {
   clockAt,
   daysAfter,
@@ -25,9 +26,17 @@ const PERMISSION = { ReadAvailability: 1, ReadBookings: 2, WriteBookings: 4, Rea
 const EVENT = { BookingRequested: 1, BookingApproved: 2, BookingCancelled: 4, ReviewPosted: 8 };
 type Permission = keyof typeof PERMISSION;
 type EventKind = keyof typeof EVENT;
-
+/** What a role allows, as a sum of permissions. */
+const ALLOWED = { Viewer: 11, Coordinator: 15, Manager: 31 };
+export type Role = keyof typeof ALLOWED;
+/** Apps of histories ask for no webhooks. */
+const APP_PERMISSIONS = 15;
 /** An account: `Brand 1`, `Community 1`. */
 export type Party = { readonly kind: 'Brand' | 'Community'; readonly id: number };
+/** A user who acts for an account in person. */
+export type Member = Party & { readonly userId: string };
+/** An API key or an access token, a member in the console, or an account for which the operator acts. */
+export type Caller = string | Member | Party;
 type Hours = { readonly windowStart: number; readonly windowEnd: number; readonly eventFee: number };
 export type Terms = Hours & {
   readonly durationHours: number;
@@ -47,30 +56,34 @@ type Space = {
   active: boolean;
 };
 type Interval = { readonly from: number; readonly until: number };
-type Status = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
+export type BookingFilter = { readonly startDate?: string; readonly status?: Status };
+export type Status = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
 
-type Booking = Interval & {
+export type Booking = Interval & {
   readonly dto: Record<string, unknown> & { readonly id: number; readonly date: LocalDate; readonly startHour: number };
   readonly space: Space;
   readonly brandId: number;
   readonly message?: string;
+  readonly madeAt: number;
   readonly expiresAt: number;
   /** Until when its brand may cancel it. */
   readonly cancelUntil: number;
   status: Status;
+  wasApproved: boolean;
 };
 type ClosedTime = Interval & {
   readonly spaceId: number;
   readonly date: LocalDate;
   readonly kind: 'Closure' | 'OwnEvent';
 };
-type Key = { readonly party: Party; readonly permissions: number; isRevoked: boolean };
+/** An API key, or the access token of a user. */
+type Key = { readonly party: Party; readonly permissions: number; readonly userId?: string; isRevoked: boolean };
 type Review = { readonly bookingId: number; readonly body: Readonly<Record<string, unknown>> };
 type Webhook = { readonly key: string; readonly party: Party; readonly events: number };
 
 /** What a client is told. `body` is compared with the answer where it is given. */
 export type Answer = { readonly status: number; readonly error?: string; readonly body?: unknown };
-type Request = {
+export type Request = {
   readonly spaceId: number;
   readonly date: LocalDate;
   readonly startHour: number;
@@ -87,6 +100,9 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   BookingNotAllowed: 422,
 };
 const refused = (error: string): Answer => ({ status: STATUS_OF[error] ?? 500, error });
+const nameOf = ({ kind, id }: Party): string => `${kind} ${id}`;
+/** The user who acts in person. */
+const userOf = (by: Caller): string | undefined => (typeof by === 'object' && 'userId' in by ? by.userId : undefined);
 const overlaps = (a: Interval, b: Interval, gapMs = 0): boolean => a.from < b.until + gapMs && b.from < a.until + gapMs;
 
 /** A delivery that is owed: which registration gets which event of which booking. */
@@ -95,16 +111,26 @@ export type Owed = { readonly webhookId: string; readonly event: EventKind; read
 export class Model {
   now: number;
   readonly #zones = new Map<number, Zone>();
-  readonly #brands = new Map<number, { readonly name: string; isForgotten: boolean }>();
+  readonly #brands = new Map<number, string>();
+  readonly #forgotten = new Set<string>();
   readonly #spaces = new Map<number, Space>();
   readonly #keys = new Map<string, Key>();
   readonly #bookings = new Map<number, Booking>();
-  readonly #closed = new Map<string, readonly ClosedTime[]>();
+  readonly #closed = new Map<string, ClosedTime>();
   /** By brand and idempotency key: the request, and the booking that it made. */
   readonly #repeats = new Map<string, { readonly request: string; readonly answer: Answer }>();
   readonly #reviews: Review[] = [];
   readonly #webhooks = new Map<string, Webhook>();
   readonly #owed: Owed[] = [];
+  readonly #delivered: Owed[] = [];
+  /** The role of each user in each account. */
+  readonly #users = new Map<string, Map<string, Role>>();
+  readonly mails = new Mails({
+    now: () => this.now,
+    bookings: () => this.#bookings.values(),
+    membersOf: (party) => this.#membersOf(party).filter(({ userId }) => !this.isForgotten(`user:${userId}`)),
+    zoneOf: ({ space }) => this.#zone(space),
+  });
 
   constructor(now: number) {
     this.now = now;
@@ -116,7 +142,7 @@ export class Model {
     this.#zones.set(id, zone);
   }
   addBrand(id: number, name: string): void {
-    this.#brands.set(id, { name, isForgotten: false });
+    this.#brands.set(id, name);
   }
   addSpace(id: number, communityId: number, name: string, terms: Terms): void {
     this.#spaces.set(id, { id, communityId, name, terms, active: true });
@@ -130,30 +156,84 @@ export class Model {
   }
   issueKey(key: string, party: Party, permissions: number): void {
     this.#keys.set(key, { party, permissions, isRevoked: false });
+    this.mails.tell({ kind: 'ApiKeyIssued', parties: [party] });
   }
   revokeKey(key: string): void {
     const revoked = this.#keys.get(key);
     if (revoked !== undefined) revoked.isRevoked = true;
     this.#endWebhooks((webhook) => webhook.key === key);
   }
-  /** Erases the texts of a brand. */
-  forget(brandId: number): void {
-    const brand = this.#brands.get(brandId);
-    if (brand !== undefined) brand.isForgotten = true;
+  /** Erases the texts of a brand or a user: `brand:1`. */
+  forget(subject: string): void {
+    this.#forgotten.add(subject);
   }
+  isForgotten = (subject: string): boolean => this.#forgotten.has(subject);
 
   /** The scheduler runs: requests that are due expire, and events that were approved and are over are completed. */
   runScheduler(): void {
     for (const booking of this.#bookings.values()) {
-      if (booking.status === 'Pending' && booking.expiresAt <= this.now) this.#cancel(booking);
+      if (booking.status === 'Pending' && booking.expiresAt <= this.now) this.#cancel(booking, 'System');
       if (booking.status === 'Approved' && booking.until <= this.now) booking.status = 'Completed';
     }
   }
 
-  // What clients call over REST.
+  // Users and their roles.
 
-  availability(key: string, spaceId: number, date: LocalDate): Answer {
-    const caller = this.#caller(key, 'ReadAvailability');
+  /** A user joins an account, unless the user belongs to it. */
+  join(userId: string, party: Party, role: Role): void {
+    const roles = this.#users.getOrInsertComputed(userId, () => new Map());
+    roles.getOrInsert(nameOf(party), role);
+  }
+  /** An app gets a token to act for a member. */
+  connect(token: string, { userId, kind, id }: Member): void {
+    const role = this.roleOf({ userId, kind, id }) ?? 'Viewer';
+    const permissions = ALLOWED[role] & APP_PERMISSIONS;
+    this.#keys.set(token, { party: { kind, id }, permissions, userId, isRevoked: false });
+  }
+  roleOf({ userId, ...party }: Member): Role | undefined {
+    return this.#users.get(userId)?.get(nameOf(party));
+  }
+  isValid = (key: string): boolean => this.#keys.get(key)?.isRevoked === false;
+
+  setRole(by: Member | Party, member: Member, role: Role): Answer {
+    const before = this.roleOf(member);
+    const refusal = this.#mayManage(by, member, role);
+    if (refusal !== undefined || before === role) return refusal ?? { status: 200 };
+    this.#users.get(member.userId)?.set(nameOf(member), role);
+    this.#endApps(member);
+    this.mails.roleChanged(member, role);
+    return { status: 200 };
+  }
+
+  removeMember(by: Member | Party, member: Member): Answer {
+    const refusal = this.#mayManage(by, member);
+    if (refusal !== undefined) return refusal;
+    this.#users.get(member.userId)?.delete(nameOf(member));
+    this.#endApps(member);
+    return { status: 200 };
+  }
+
+  /** Managers decide who belongs to their account, of which a Manager stays. */
+  #mayManage(by: Member | Party, member: Member, next?: Role): Answer | undefined {
+    const roleOfBy = 'userId' in by ? this.roleOf(by) : 'Manager';
+    if (roleOfBy === undefined) return refused('InvalidApiKey');
+    if (roleOfBy !== 'Manager') return refused('InsufficientPermissions');
+    const before = this.roleOf(member);
+    if (before === undefined || nameOf(by) !== nameOf(member)) return refused('ResourceNotFound');
+    const isLast =
+      before === 'Manager' && this.#membersOf(member).filter(({ role }) => role === 'Manager').length === 1;
+    return isLast && next !== 'Manager' ? refused('ValidationError') : undefined;
+  }
+
+  #endApps(member: Member): void {
+    for (const key of this.#keys.values())
+      if (key.userId === member.userId && nameOf(key.party) === nameOf(member)) key.isRevoked = true;
+  }
+
+  // What clients call: with a key, with a token, or in the console.
+
+  availability(by: Caller, spaceId: number, date: LocalDate): Answer {
+    const caller = this.#caller(by, 'ReadAvailability');
     if ('error' in caller) return caller;
     const space = this.#spaces.get(spaceId);
     const isForeign = caller.kind === 'Community' && space?.communityId !== caller.id;
@@ -172,8 +252,8 @@ export class Model {
   }
 
   /** @param id what the service names the booking, if it makes one */
-  request(key: string, request: Request, idempotencyKey: string | undefined, id: () => number): Answer {
-    const caller = this.#caller(key, 'WriteBookings');
+  request(by: Caller, request: Request, idempotencyKey: string | undefined, id: () => number): Answer {
+    const caller = this.#caller(by, 'WriteBookings');
     if ('error' in caller) return caller;
     if (caller.kind !== 'Brand') return refused('ScopeViolation');
     const { spaceId, date, startHour, message } = request;
@@ -181,6 +261,9 @@ export class Model {
     if (Number.isNaN(Date.parse(date)) || (message ?? '').length > 500) return refused('ValidationError');
     const space = this.#spaces.get(spaceId);
     if (space === undefined) return refused('ResourceNotFound');
+    const isErased = message !== undefined && this.isForgotten(`brand:${caller.id}`);
+    // A text is compared with that of a request before, which is gone.
+    if (isErased && idempotencyKey !== undefined) return refused('BookingNotAllowed');
     const repeated = idempotencyKey === undefined ? undefined : `${caller.id} ${idempotencyKey}`;
     const text = JSON.stringify([spaceId, date, startHour, message]);
     const before = repeated === undefined ? undefined : this.#repeats.get(repeated);
@@ -189,25 +272,21 @@ export class Model {
     if (brand === undefined) return refused('ResourceNotFound');
     const why = this.#whyNot(space, date, startHour);
     if (why !== undefined) return refused(why);
-    if (brand.isForgotten && message !== undefined) return refused('BookingNotAllowed');
+    if (isErased) return refused('BookingNotAllowed');
 
-    const booking = this.#book(space, caller.id, brand.name, request, id());
+    const booking = this.#book(space, caller.id, brand, request, id());
+    const [community] = partiesOf(booking);
+    this.mails.tell({ kind: 'BookingRequested', parties: [community], booking, by: userOf(by) });
     const answer = { status: 201, body: this.#dtoOf(booking) };
     if (repeated !== undefined) this.#repeats.set(repeated, { request: text, answer });
     return answer;
   }
 
-  list(
-    key: string,
-    { startDate = '', endDate = '~', status }: { startDate?: string; endDate?: string; status?: Status },
-  ): Answer {
-    const caller = this.#caller(key, 'ReadBookings');
+  list(by: Caller, { startDate = '', status }: BookingFilter): Answer {
+    const caller = this.#caller(by, 'ReadBookings');
     if ('error' in caller) return caller;
     const seen = this.#bookingsOf(caller).filter(
-      (booking) =>
-        booking.dto.date >= startDate &&
-        booking.dto.date <= endDate &&
-        (status === undefined || booking.status === status),
+      (booking) => booking.dto.date >= startDate && (status === undefined || booking.status === status),
     );
     const order = ({ dto: { date, startHour, id } }: Booking) => [date, startHour + 100, id + 1e9].join();
     return {
@@ -216,15 +295,15 @@ export class Model {
     };
   }
 
-  booking(key: string, id: number): Answer {
-    const caller = this.#caller(key, 'ReadBookings');
+  booking(by: Caller, id: number): Answer {
+    const caller = this.#caller(by, 'ReadBookings');
     if ('error' in caller) return caller;
     const booking = this.#bookingsOf(caller).find(({ dto }) => dto.id === id);
     return booking === undefined ? refused('ResourceNotFound') : { status: 200, body: this.#dtoOf(booking) };
   }
 
-  reviews(key: string, communityId: number): Answer {
-    const caller = this.#caller(key, 'ReadReviews');
+  reviews(by: Caller, communityId: number): Answer {
+    const caller = this.#caller(by, 'ReadReviews');
     if ('error' in caller) return caller;
     const isKnown = this.#zones.has(communityId);
     const mayRead =
@@ -263,40 +342,56 @@ export class Model {
     return { status: 204 };
   }
 
-  // What people do in the console, over MCP and on the command line.
-
-  approve(communityId: number, id: number): Answer {
+  approve(by: Caller, id: number): Answer {
+    const caller = this.#caller(by, 'WriteBookings');
+    if ('error' in caller) return caller;
     const booking = this.#bookings.get(id);
-    if (booking === undefined || booking.space.communityId !== communityId) return refused('ResourceNotFound');
+    if (booking === undefined || caller.kind !== 'Community' || booking.space.communityId !== caller.id)
+      return refused('ResourceNotFound');
     if (booking.status !== 'Pending' || booking.from <= this.now || booking.expiresAt <= this.now)
       return refused('BookingNotAllowed');
-    booking.status = 'Approved';
+    Object.assign(booking, { status: 'Approved', wasApproved: true });
     this.#tell('BookingApproved', booking);
+    const [, brand] = partiesOf(booking);
+    this.mails.tell({ kind: 'BookingApproved', parties: [brand], booking, by: userOf(by) });
     return { status: 200 };
   }
 
-  cancel(by: Party, id: number): Answer {
+  cancel(by: Caller, id: number): Answer {
+    const caller = this.#caller(by, 'WriteBookings');
+    if ('error' in caller) return caller;
+    // Apps cancel for brands. They may repeat it.
+    if (typeof by === 'string' && caller.kind !== 'Brand') return refused('ScopeViolation');
     const booking = this.#bookings.get(id);
-    const isParty = booking !== undefined && this.#bookingsOf(by).includes(booking);
-    if (!isParty) return refused('ResourceNotFound');
+    if (booking === undefined || !this.#bookingsOf(caller).includes(booking)) return refused('ResourceNotFound');
+    if (typeof by === 'string' && booking.status === 'Cancelled') return { status: 200 };
     const isOpen = booking.status === 'Pending' || booking.status === 'Approved';
-    const isTooLate = booking.from <= this.now || (by.kind === 'Brand' && booking.cancelUntil <= this.now);
+    const isTooLate = booking.from <= this.now || (caller.kind === 'Brand' && booking.cancelUntil <= this.now);
     if (!isOpen || isTooLate) return refused('BookingNotAllowed');
-    this.#cancel(booking);
+    // Users give a reason, which belongs to them.
+    const author = userOf(by) ?? (typeof by === 'string' ? this.#keys.get(by)?.userId : undefined);
+    if (author !== undefined && this.isForgotten(`user:${author}`)) return refused('BookingNotAllowed');
+    this.#cancel(booking, caller.kind, userOf(by));
     return { status: 200 };
   }
 
-  review(brandId: number, id: number, rating: number, reviewId: () => number): Answer {
+  review(by: Caller, id: number, rating: number, reviewId: () => number): Answer {
+    const caller = this.#caller(by, 'WriteBookings');
+    if ('error' in caller) return caller;
     const booking = this.#bookings.get(id);
-    if (booking?.brandId !== brandId) return refused('ResourceNotFound');
+    const brandId = caller.id;
+    if (booking === undefined || caller.kind !== 'Brand' || booking.brandId !== brandId)
+      return refused('ResourceNotFound');
     if (rating < 1 || rating > 5) return refused('ValidationError');
     if (this.#reviews.some(({ bookingId }) => bookingId === id) || booking.status !== 'Completed')
       return refused('BookingNotAllowed');
-    if (this.#brands.get(brandId)?.isForgotten) return refused('BookingNotAllowed');
+    if (this.isForgotten(`brand:${brandId}`)) return refused('BookingNotAllowed');
     const { communityId: propertyId, id: spaceId } = booking.space;
     const review = { id: reviewId(), propertyId, spaceId, rating, isVerifiedBooking: true };
     this.#reviews.push({ bookingId: id, body: { ...review, createdAt: new Date(this.now).toISOString() } });
     this.#tell('ReviewPosted', booking);
+    const [community] = partiesOf(booking);
+    this.mails.tell({ kind: 'ReviewPublished', parties: [community], booking, by: userOf(by) });
     return { status: 200 };
   }
 
@@ -320,7 +415,7 @@ export class Model {
       const isClosed = this.#closedOn(spaceId, date).some((closed) => overlaps(closed, wanted));
       if (wanted.from === wanted.until || isTaken || isClosed) return refused('SlotUnavailable');
     }
-    this.#closed.set(id(), [{ ...wanted, spaceId, date, kind }]);
+    this.#closed.set(id(), { ...wanted, spaceId, date, kind });
     return { status: 200 };
   }
 
@@ -328,12 +423,22 @@ export class Model {
     this.#closed.delete(id);
   }
 
-  // What must hold at any moment.
+  // What is sent.
 
-  /** The deliveries that are owed, and to whom none is. */
-  owed(): readonly Owed[] {
-    return this.#owed.filter(({ webhookId }) => this.#webhooks.has(webhookId));
+  /** Sends what waits to the registrations that are still there. @returns all deliveries so far */
+  deliver(): readonly Owed[] {
+    this.#delivered.push(...this.#owed.splice(0).filter(({ webhookId }) => this.#webhooks.has(webhookId)));
+    return this.#delivered;
   }
+
+  #membersOf({ kind, id }: Party): readonly (Member & { readonly role: Role })[] {
+    return [...this.#users].flatMap(([userId, roles]) => {
+      const role = roles.get(nameOf({ kind, id }));
+      return role === undefined ? [] : [{ userId, kind, id, role }];
+    });
+  }
+
+  // What must hold at any moment.
 
   /** The pairs of bookings that hold the same time of a space. There are none. */
   overlapping(): readonly (readonly [number, number])[] {
@@ -345,18 +450,25 @@ export class Model {
     );
   }
 
+  statusOf = (id: number): Status | undefined => this.#bookings.get(id)?.status;
+
   bookingIds(): readonly number[] {
     return [...this.#bookings.keys()];
   }
 
   // The rules.
 
-  /** Whom a key acts for, or why it may not. */
-  #caller(key: string, permission: Permission): Party | (Answer & { readonly error: string }) {
-    const found = this.#keys.get(key);
+  /** For whom a caller acts, or why it may not. */
+  #caller(by: Caller, permission: Permission): Party | (Answer & { readonly error: string }) {
+    const found = typeof by === 'string' ? this.#keys.get(by) : this.#inPerson(by);
     if (found === undefined || found.isRevoked) return { status: 401, error: 'InvalidApiKey' };
     const isAllowed = (found.permissions & PERMISSION[permission]) !== 0;
     return isAllowed ? found.party : { status: 403, error: 'InsufficientPermissions' };
+  }
+
+  #inPerson(by: Member | Party): Key | undefined {
+    const role = 'userId' in by ? this.roleOf(by) : 'Manager';
+    return role && { party: by, permissions: ALLOWED[role], isRevoked: false };
   }
 
   /** Why no event can start at an hour. */
@@ -415,18 +527,26 @@ export class Model {
       space,
       brandId,
       ...(message !== undefined && { message }),
+      madeAt: this.now,
       expiresAt: Math.min(use.from, this.now + answerHours * HOUR_MS),
       cancelUntil: use.from - cancelHours * HOUR_MS,
       status: 'Pending',
+      wasApproved: false,
     };
     this.#bookings.set(id, booking);
     this.#tell('BookingRequested', booking);
     return booking;
   }
 
-  #cancel(booking: Booking): void {
+  /** The other party hears of it, and on the side that ended it the colleagues; of a declined request the brand alone. */
+  #cancel(booking: Booking, ender: Party['kind'] | 'System', by?: string): void {
     booking.status = 'Cancelled';
     this.#tell('BookingCancelled', booking);
+    const both = partiesOf(booking);
+    if (booking.wasApproved || ender === 'Brand')
+      this.mails.tell({ kind: 'BookingCancelled', parties: both, booking, by });
+    else if (ender === 'System') this.mails.tell({ kind: 'BookingExpired', parties: both, booking });
+    else this.mails.tell({ kind: 'BookingDeclined', parties: both.slice(1), booking, by });
   }
 
   /** Both parties hear of an event through those registrations that they have now. */
@@ -442,15 +562,15 @@ export class Model {
   }
 
   #dtoOf({ dto, status, message, brandId }: Booking) {
-    const text = message !== undefined && this.#brands.get(brandId)?.isForgotten ? ERASED : message;
+    const text = message !== undefined && this.isForgotten(`brand:${brandId}`) ? ERASED : message;
     return { ...dto, status, ...(text !== undefined && { message: text }) };
   }
 
   #reviewOf({ bookingId, body }: Review) {
     const brandId = this.#bookings.get(bookingId)?.brandId ?? 0;
-    const isErased = this.#brands.get(brandId)?.isForgotten === true;
-    const [title, content] = isErased ? [ERASED, ERASED] : [`Review ${bookingId}`, 'It was good.'];
-    return { ...body, title, content };
+    const written = { title: `Review ${bookingId}`, content: `Personal text of brand:${brandId}.` };
+    const isErased = this.isForgotten(`brand:${brandId}`);
+    return { ...body, ...(isErased ? { title: ERASED, content: ERASED } : written) };
   }
 
   #bookingsOf(party: Party): readonly Booking[] {
@@ -467,7 +587,7 @@ export class Model {
   }
 
   #closedOn(spaceId: number, date: LocalDate): readonly ClosedTime[] {
-    return [...this.#closed.values()].flat().filter((one) => one.spaceId === spaceId && one.date === date);
+    return [...this.#closed.values()].filter((one) => one.spaceId === spaceId && one.date === date);
   }
 
   #space(id: number): Space {

@@ -1,20 +1,18 @@
-import { isDeepStrictEqual } from 'node:util';
 import { ERROR_STATUS } from '../../src/contract/schemas/errors.ts';
-import { isRefusal, type Refusal } from '../../src/domain/decision.ts';
+import { isRefusal } from '../../src/domain/decision.ts';
 import type { SpaceTerms } from '../../src/domain/events.ts';
-import { brandId, cents, communityId } from '../../src/domain/ids.ts';
-import { keysOf } from '../../src/domain/keys-of.ts';
+import { bookingId, cents, communityId } from '../../src/domain/ids.ts';
 import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
-import { WEBHOOK_EVENTS } from '../../src/domain/webhook.ts';
-import { logEnd } from '../../src/event-store/event-store.ts';
-import { readMarks } from '../../src/outbox/marks.ts';
 import { accepted } from '../accepted.ts';
-import { eventually } from '../eventually.ts';
 import { CONTEXT } from '../running-service.fixture.ts';
-import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
-import { dateIn, PARTIES, type Step, type World } from './histories.ts';
-import { type Answer, Model, type Party, type Terms } from './model.ts';
-import { type ModelledService, openModelledService } from './modelled-service.ts';
+import { type Both, Calls, partyOf, WRITTEN, writtenBy } from './calls.ts';
+import { accountOf, type Calling, type ConnectedApp, Faces, PASSWORD } from './faces.ts';
+import { type Day, dateIn, PARTIES, type Step, type World } from './histories.ts';
+import { type Member, Model, type Party, type Role, type Terms } from './model.ts';
+import { type ModelledService, type Outside, openModelledService } from './modelled-service.ts';
+import { Registrations } from './registrations.ts';
+import { same } from './same.ts';
+import { Sending } from './sending.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -22,45 +20,56 @@ const HOUR_MS = 3_600_000;
  * Runs a history on the service and on the model, from the beginning of the world on.
  * @throws {Error} where an answer, or what is there in the end, differs
  */
-export async function runHistory(world: World, steps: readonly Step[]): Promise<void> {
+export async function runHistory(world: World, steps: readonly Step[], outside: Outside): Promise<void> {
   const model = new Model(world.start);
-  const service = await openModelledService(() => model.now);
-  const receiver = await startReceiver();
+  const service = await openModelledService(() => model.now, outside);
+  let unsealed: readonly string[] = [];
   try {
-    const history = await History.begin(world, model, service, (path) => `http://127.0.0.1:${receiver.port}${path}`);
+    const history = await History.begin(world, model, service, outside);
     for (const step of steps) await history.take(step);
     await history.checkAll();
-    await history.checkDeliveries(receiver);
   } finally {
-    await service.stop();
-    await receiver.close();
+    unsealed = await service.stop(WRITTEN);
   }
+  same('Files with texts that are not sealed', unsealed, []);
 }
 
-type Url = (path: string) => string;
-
 class History {
-  readonly #keys: string[] = [];
+  /** Each caller in turn; the index in a step chooses. */
+  readonly #callers: Calling[] = [];
+  readonly #users: { readonly id: string; readonly email: string }[] = [];
   /** The ids of the service, in the order in which they came. */
-  readonly #webhooks: string[] = [];
-  readonly #paths = new Map<string, string>();
   readonly #closed: string[] = [];
   readonly #apiKeys = new Map<string, string>();
   readonly #spaces: { readonly id: number; readonly communityId: number }[] = [];
   readonly #world: World;
   readonly #model: Model;
   readonly #service: ModelledService;
-  readonly #url: Url;
+  readonly #faces: Faces;
+  readonly #calls: Calls;
+  readonly #registrations: Registrations;
+  readonly #sending: Sending;
+  /** Texts that no answer, delivery or mail may show any more. */
+  readonly #forgotten: string[] = [];
 
-  private constructor(world: World, model: Model, service: ModelledService, url: Url) {
+  private constructor(world: World, model: Model, service: ModelledService, outside: Outside) {
     this.#world = world;
     this.#model = model;
     this.#service = service;
-    this.#url = url;
+    const look = (text: string) => this.#look(text);
+    this.#faces = new Faces({ service, clock: () => model.now, look });
+    this.#calls = new Calls(this.#faces, model, service);
+    this.#registrations = new Registrations({
+      faces: this.#faces,
+      calls: this.#calls,
+      model,
+      origin: `http://127.0.0.1:${outside.receiver.port}`,
+    });
+    this.#sending = new Sending(service, model, outside);
   }
 
-  static async begin(world: World, model: Model, service: ModelledService, url: Url): Promise<History> {
-    const history = new History(world, model, service, url);
+  static async begin(world: World, model: Model, service: ModelledService, outside: Outside): Promise<History> {
+    const history = new History(world, model, service, outside);
     const { catalogue } = service.core.commands;
     for (const { kind, id } of PARTIES) {
       const name = `${kind} ${id}`;
@@ -81,6 +90,10 @@ class History {
       history.#spaces.push({ id, communityId: owner });
     }
     for (const party of PARTIES) await history.#issue(party, ALL_PERMISSIONS);
+    for (const [user, own, other] of [[0, COMMUNITY, BRAND] as const, [1, BRAND, COMMUNITY] as const]) {
+      await history.#join(user, own, 'Manager');
+      await history.#join(user, other, 'Coordinator');
+    }
     return history;
   }
 
@@ -94,130 +107,124 @@ class History {
     if (overlapping.length > 0) throw new Error(`The model lets bookings overlap: ${JSON.stringify(overlapping)}`);
   }
 
-  /** Compares what every key sees of everything. */
+  /** Compares what callers see of everything, and what was sent. */
   async checkAll(): Promise<void> {
-    const ids = this.#model.bookingIds();
-    for (const key of this.#keys.keys()) {
-      await this.take({ do: 'list', key });
-      await this.take({ do: 'webhooks', key });
-      for (const community of [0, 1]) await this.take({ do: 'reviews', key, community });
-      for (const booking of ids.keys()) await this.take({ do: 'booking', key, booking });
-      for (const space of this.#spaces.keys())
-        for (const day of [0, 1, 2, 3, 4]) await this.take({ do: 'availability', key, space, day });
+    for (const by of this.#callers.keys()) {
+      // Of each account one caller looks at everything.
+      const isFirst = by < PARTIES.length;
+      const bookings = this.#model.bookingIds().slice(isFirst ? 0 : -2);
+      for (const booking of bookings.keys()) await this.take({ do: 'booking', by, booking });
+      await this.take({ do: 'list', by });
+      await this.take({ do: 'webhooks', by });
+      for (const community of isFirst ? [0, 1] : []) await this.take({ do: 'reviews', by, community });
+      for (const space of isFirst ? this.#spaces.keys() : [])
+        for (const day of [0, 1, 2, 3, 4]) await this.take({ do: 'availability', by, space, day });
     }
     const { differences, notVerified } = await this.#service.core.maintenance.verify(() => {});
     same('What verify finds', { differences, notVerified }, { differences: [], notVerified: [] });
+    await this.take({ do: 'send', isMailAway: false });
   }
 
-  /** Sends what waits. Each registration gets what it is owed, once, and nothing else. */
-  async checkDeliveries({ received }: Pick<Receiver, 'received'>): Promise<void> {
-    const { events, documents, webhooks } = this.#service.core;
-    await webhooks.start();
-    const owed = this.#model.owed();
-    const expected = owed
-      .map(({ webhookId, event, bookingId }) => `${this.#paths.get(webhookId)} ${event} ${bookingId}`)
-      .toSorted();
-    const delivered = () =>
-      received
-        .map(({ path, body }) => {
-          const { event, data } = JSON.parse(body);
-          return `${path} ${event} ${data.bookingId}`;
-        })
-        .toSorted();
-    const end = await logEnd(events);
-    await eventually(async () => {
-      const marks = await readMarks(documents, 'webhooks');
-      if (keysOf(WEBHOOK_EVENTS).some((kind) => (marks[kind] ?? '') < end))
-        throw new Error('Fan-out has not reached the end of the log');
-      if (received.length < expected.length) throw new Error(`${received.length} of ${expected.length} have come`);
-      if ((await webhooks.oldestPendingDelivery()) !== undefined) throw new Error('A delivery waits');
-    }).catch((error: unknown) => {
-      same('What was delivered', delivered(), expected);
-      throw error;
-    });
-    await webhooks.stop();
-    same('What was delivered', delivered(), expected);
+  async #call(step: Step): Promise<Both | undefined> {
+    switch (step.do) {
+      case 'request':
+      case 'availability':
+      case 'list':
+      case 'booking':
+      case 'reviews':
+      case 'approve':
+      case 'cancel':
+      case 'review':
+        return this.#callBy(this.#caller(step.by), step);
+      case 'registerWebhook':
+        return this.#registrations.register(this.#caller(step.by), step.events);
+      case 'removeWebhook':
+        return this.#registrations.remove(this.#caller(step.by), step.webhook);
+      case 'webhooks':
+        return this.#registrations.list(this.#caller(step.by));
+      case 'join':
+      case 'setRole':
+      case 'removeMember':
+      case 'connect':
+        return this.#member(step);
+      default:
+        return this.#operate(step);
+    }
   }
 
-  async #call(step: Step): Promise<readonly [Answer, Answer] | undefined> {
+  async #callBy(calling: Calling, step: Extract<Step, { do: BookingStep }>): Promise<Both | undefined> {
+    switch (step.do) {
+      case 'request': {
+        const { date, space: spaceId } = this.#spaceDay(step);
+        const texts = { '': '', text: this.#calls.textOf(`brand:${partyOf(calling).id}`), long: 'x'.repeat(501) };
+        const text = step.message === undefined ? undefined : texts[step.message];
+        const request = { spaceId, date, startHour: step.hour, ...(text !== undefined && { message: text }) };
+        const idempotencyKey = step.idempotencyKey === undefined ? undefined : `key ${step.idempotencyKey}`;
+        return this.#calls.request(calling, request, idempotencyKey);
+      }
+      case 'availability': {
+        const { date, space } = this.#spaceDay(step);
+        return this.#calls.availability(calling, space, date);
+      }
+      case 'list': {
+        const startDate = step.from === undefined ? undefined : dateIn(this.#world.zone, this.#model.now, step.from);
+        const filter = { ...(startDate && { startDate }), ...(step.status && { status: step.status }) };
+        return this.#calls.list(calling, filter);
+      }
+      case 'booking':
+        return this.#calls.booking(calling, this.#booking(step.booking));
+      case 'reviews':
+        return this.#calls.reviews(calling, 1 + (step.community % 3));
+      case 'approve':
+        return this.#calls.approve(calling, this.#booking(step.booking));
+      case 'cancel':
+        return this.#calls.cancel(calling, this.#booking(step.booking));
+      case 'review':
+        return this.#calls.review(calling, this.#booking(step.booking), step.rating);
+      default:
+        return step satisfies never;
+    }
+  }
+
+  async #member(step: Extract<Step, { do: MemberStep }>): Promise<Both | undefined> {
+    if (step.do === 'join') {
+      await this.#join(step.user, PARTIES[step.party % PARTIES.length] ?? BRAND, step.role);
+      return undefined;
+    }
+    const members = this.#callers.filter((calling) => calling.face === 'console');
+    const { member } = members[step.member % members.length] ?? {};
+    if (member === undefined) return undefined;
+    if (step.do === 'connect') return this.#connect(step.face, member);
+    const { kind, id } = member;
+    const colleagues = members.filter((each) => each.member.kind === kind && each.member.id === id);
+    const by = [{ kind, id }, ...colleagues][step.by % (1 + colleagues.length)] ?? { kind, id };
+    const [answer, promised] = await (step.do === 'setRole'
+      ? this.#calls.setRole(by, member, step.role)
+      : this.#calls.removeMember(by, member));
+    return [answer, promised];
+  }
+
+  async #connect(face: ConnectedApp['face'], member: Member): Promise<undefined> {
+    const user = this.#users.find(({ id }) => id === member.userId);
+    // Who belongs to no account cannot sign in for it.
+    if (user === undefined || this.#model.roleOf(member) === undefined) return undefined;
+    const name = `app ${this.#callers.length}`;
+    this.#callers.push(await this.#faces.connect(face, name, member, user.email));
+    this.#model.connect(name, member);
+    return undefined;
+  }
+
+  async #operate(step: Extract<Step, { do: OperatorStep }>): Promise<Both | undefined> {
     const { commands } = this.#service.core;
     const model = this.#model;
     switch (step.do) {
-      case 'request': {
-        const key = this.#key(step.key);
-        const { date, space } = this.#spaceDay(step);
-        const { hour: startHour, message } = step;
-        const idempotencyKey = step.idempotencyKey === undefined ? undefined : `key ${step.idempotencyKey}`;
-        const body = { spaceId: space, startTime: date, startHour, ...(message !== undefined && { message }) };
-        const answer = await this.#rest('POST', '/bookings', key, body, idempotencyKey);
-        const request = { spaceId: space, date, startHour, ...(message !== undefined && { message }) };
-        return [answer, model.request(key, request, idempotencyKey, () => idIn(answer))];
-      }
-      case 'availability': {
-        const key = this.#key(step.key);
-        const { date, space } = this.#spaceDay(step);
-        const answer = await this.#rest('GET', `/spaces/${space}/availability?date=${date}`, key);
-        return [answer, model.availability(key, space, date)];
-      }
-      case 'list': {
-        const key = this.#key(step.key);
-        const startDate = step.from === undefined ? undefined : dateIn(this.#world.zone, model.now, step.from);
-        const filter = { ...(startDate && { startDate }), ...(step.status && { status: step.status }) };
-        const answer = await this.#rest('GET', `/bookings?${new URLSearchParams(filter)}`, key);
-        return [answer, model.list(key, filter)];
-      }
-      case 'booking': {
-        const key = this.#key(step.key);
-        const id = this.#booking(step.booking);
-        return [await this.#rest('GET', `/bookings/${id}`, key), model.booking(key, id)];
-      }
-      case 'reviews': {
-        const key = this.#key(step.key);
-        const id = 1 + (step.community % 3);
-        return [await this.#rest('GET', `/communities/${id}/reviews`, key), model.reviews(key, id)];
-      }
-      case 'approve': {
-        const id = 1 + (step.community % 2);
-        const booking = this.#booking(step.booking);
-        const outcome = await commands.bookings.approve({ bookingId: booking, communityId: communityId(id) }, CONTEXT);
-        return [answerOf(outcome), model.approve(id, booking)];
-      }
-      case 'cancel': {
-        const { kind, id } = PARTIES[step.party % PARTIES.length] ?? PARTY;
-        const by = kind === 'Brand' ? ({ kind, id: brandId(id) } as const) : ({ kind, id: communityId(id) } as const);
-        const booking = this.#booking(step.booking);
-        const outcome = await commands.bookings.cancel({ bookingId: booking, by }, CONTEXT);
-        return [answerOf(outcome), model.cancel({ kind, id }, booking)];
-      }
-      case 'review': {
-        const id = 1 + (step.brand % 2);
-        const booking = this.#booking(step.booking);
-        const texts = { title: `Review ${booking}`, content: 'It was good.' };
-        const outcome = await commands.reviews.post(
-          { bookingId: booking, brandId: brandId(id), rating: step.rating, ...texts },
-          CONTEXT,
-        );
-        const reviewId = () => (isRefusal(outcome) ? 0 : outcome.reviewId);
-        return [answerOf(outcome), model.review(id, booking, step.rating, reviewId)];
-      }
-      case 'close': {
-        const { date, space, owner } = this.#spaceDay(step);
-        const [start, until] = [step.start, Math.min(24, step.start + step.length)];
-        const outcome = await commands.closures.add(
-          { communityId: owner, spaceIds: [space], kind: step.kind, from: date, to: date, start, until },
-          CONTEXT,
-        );
-        const promised = model.close(
-          () => (isRefusal(outcome) ? 'none' : outcome.closureId),
-          ...([step.kind, space, date, start, until] as const),
-        );
-        if (!isRefusal(outcome)) this.#closed.push(outcome.closureId);
-        return [answerOf(outcome), promised];
-      }
+      case 'close':
+        return this.#close(step);
       case 'endClosed': {
         const id = this.#closed[step.closed % (this.#closed.length || 1)];
         if (id === undefined) return undefined;
-        for (const owner of [1, 2]) await commands.closures.end({ closureId: id, communityId: owner }, CONTEXT);
+        for (const { id: owner } of PARTIES.slice(0, 2))
+          await commands.closures.end({ closureId: id, communityId: communityId(owner) }, CONTEXT);
         model.endClosed(id);
         return undefined;
       }
@@ -235,44 +242,21 @@ class History {
         return undefined;
       }
       case 'issueKey':
-        await this.#issue(PARTIES[step.party % PARTIES.length] ?? PARTY, step.permissions);
+        await this.#issue(PARTIES[step.party % PARTIES.length] ?? BRAND, step.permissions);
         return undefined;
       case 'revokeKey': {
-        const key = this.#key(step.key);
-        const refusal = await commands.apiKeys.revoke({ apiKeyId: this.#apiKeys.get(key) ?? '', waits: true }, CONTEXT);
+        const [key = '', apiKeyId = ''] = [...this.#apiKeys][step.key % this.#apiKeys.size] ?? [];
+        const refusal = await commands.apiKeys.revoke({ apiKeyId, waits: true }, CONTEXT);
         if (refusal !== undefined) throw new Error(refusal.details);
         model.revokeKey(key);
         return undefined;
       }
-      case 'registerWebhook': {
-        const key = this.#key(step.key);
-        const path = `/${this.#paths.size}`;
-        const { events } = step;
-        const { status, error, body } = await this.#rest('POST', '/webhooks', key, { url: this.#url(path), events });
-        const promised = model.registerWebhook(key, events, () => {
-          const { id } = body as { readonly id: string };
-          this.#webhooks.push(id);
-          this.#paths.set(id, path);
-          return id;
-        });
-        return [{ status, ...(error !== undefined && { error }) }, promised];
-      }
-      case 'removeWebhook': {
-        const key = this.#key(step.key);
-        const id = this.#webhooks[step.webhook % (this.#webhooks.length || 1)] ?? 'wh_none';
-        return [await this.#rest('DELETE', `/webhooks/${id}`, key), model.removeWebhook(key, id)];
-      }
-      case 'webhooks': {
-        const key = this.#key(step.key);
-        const answer = await this.#rest('GET', '/webhooks', key);
-        const listed = answer.body as readonly { readonly id: string }[] | undefined;
-        const ids = listed?.map(({ id }) => id).toSorted();
-        return [{ ...answer, ...(ids !== undefined && { body: ids }) }, model.webhooks(key)];
-      }
       case 'forget': {
-        const id = 1 + (step.brand % 2);
-        await commands.personalData.forget(`brand:${id}`, CONTEXT);
-        model.forget(id);
+        const users = this.#users.map(({ id }) => `user:${id}` as const);
+        const subject = (['brand:1', 'brand:2', ...users] as const)[step.subject % (2 + users.length)] ?? 'brand:1';
+        await commands.personalData.forget(subject, CONTEXT);
+        model.forget(subject);
+        this.#forgotten.push(writtenBy(subject));
         return undefined;
       }
       case 'pass':
@@ -282,6 +266,8 @@ class History {
         model.runScheduler();
         await this.#service.runScheduler();
         return undefined;
+      case 'send':
+        return this.#send(step.isMailAway);
       case 'restart':
         await this.#service.restart();
         return undefined;
@@ -290,40 +276,98 @@ class History {
     }
   }
 
-  async #issue(account: Party, permissions: number): Promise<void> {
-    const { kind, id } = account;
-    const owner = kind === 'Brand' ? ({ kind, id: brandId(id) } as const) : ({ kind, id: communityId(id) } as const);
-    const issued = accepted(
-      await this.#service.core.commands.apiKeys.issue({ account: owner, permissions, label: 'Model' }, CONTEXT),
+  async #close(step: Extract<Step, { do: 'close' }>): Promise<Both> {
+    const { date, space, owner } = this.#spaceDay(step);
+    const [start, until] = [step.start, Math.min(24, step.start + step.length)];
+    const outcome = await this.#service.core.commands.closures.add(
+      { communityId: owner, spaceIds: [space], kind: step.kind, from: date, to: date, start, until },
+      CONTEXT,
     );
-    this.#keys.push(issued.key);
+    const id = () => (isRefusal(outcome) ? 'none' : outcome.closureId);
+    const promised = this.#model.close(id, step.kind, space, date, start, until);
+    if (isRefusal(outcome)) return [{ status: ERROR_STATUS[outcome.refused], error: outcome.refused }, promised];
+    this.#closed.push(outcome.closureId);
+    return [{ status: 200 }, promised];
+  }
+
+  async #send(isMailAway: boolean): Promise<undefined> {
+    const texts = await this.#sending.send({
+      isMailAway,
+      pathOf: this.#registrations.pathOf,
+      emailOf: (id) => this.#users.find((user) => user.id === id)?.email ?? '',
+    });
+    for (const text of texts) this.#look(text);
+    return undefined;
+  }
+
+  /** @throws {Error} if a text shows what is forgotten */
+  #look(text: string): void {
+    const shown = this.#forgotten.find((each) => text.includes(each));
+    if (shown !== undefined)
+      throw new Error(`Shown, though forgotten: ${text.split('\n').find((line) => line.includes(shown))}`);
+  }
+
+  async #issue(account: Party, permissions: number): Promise<void> {
+    const issued = accepted(
+      await this.#service.core.commands.apiKeys.issue(
+        { account: accountOf(account), permissions, label: 'Model' },
+        CONTEXT,
+      ),
+    );
+    this.#callers.push({ face: 'key', secret: issued.key, party: account });
     this.#apiKeys.set(issued.key, issued.apiKeyId);
     this.#model.issueKey(issued.key, account, permissions);
   }
 
-  async #rest(...call: Parameters<ModelledService['call']>): Promise<Answer> {
-    const { status, body } = await this.#service.call(...call);
-    if (status >= 400) return { status, error: body.error };
-    return { status, ...(body !== undefined && { body }) };
+  /** A new user, or one of before, belongs to an account from now on. */
+  async #join(index: number, { kind, id }: Party, role: Role): Promise<void> {
+    const { users } = this.#service.core;
+    const [account, known] = [accountOf({ kind, id }), this.#users[index]];
+    const email = `user-${this.#users.length}@example.com`;
+    const isThere = known !== undefined && (await users.get(known.id)) !== undefined;
+    const joined = accepted(
+      isThere
+        ? await users.addAccount(known.id, account, role, CONTEXT)
+        : await users.add({ email, password: PASSWORD, accounts: [account], role }, CONTEXT),
+    );
+    if (!isThere) this.#users.push({ id: joined.id, email });
+    const member = { userId: joined.id, kind, id };
+    this.#model.join(joined.id, { kind, id }, role);
+    const isNamed = ({ member: each }: InConsole) =>
+      each.userId === member.userId && each.kind === kind && each.id === id;
+    if (!this.#callers.some((calling) => calling.face === 'console' && isNamed(calling)))
+      this.#callers.push({ face: 'console', member });
   }
 
-  #key = (index: number): string => this.#keys[index % this.#keys.length] ?? '';
-  #space = (index: number) => this.#spaces[index % this.#spaces.length] ?? { id: 0, communityId: 0 };
+  #caller(index: number): Calling {
+    const calling = this.#callers[index % this.#callers.length];
+    if (calling === undefined) throw new Error('There are no callers yet');
+    return calling;
+  }
+  #space = (index: number) => this.#spaces[index % this.#spaces.length] ?? SPACE;
   #zoneOf = (id: number) => (id === 1 ? this.#world.zone : 'UTC');
-  /** The last bookings first. 0 if there is none. */
-  #booking = (index: number): number => {
+  /** The last bookings first. */
+  #booking = (index: number) => {
     const ids = this.#model.bookingIds();
-    return ids.at(-1 - (index % (ids.length || 1))) ?? 0;
+    return bookingId(ids.at(-1 - (index % (ids.length || 1))) ?? NO_BOOKING);
   };
-  #spaceDay({ space: index, day }: { readonly space: number; readonly day: number }) {
+  #spaceDay({ space: index, day }: { readonly space: number; readonly day: Day }) {
     const { id: space, communityId: owner } = this.#space(index);
-    return { space, owner, date: dateIn(this.#zoneOf(owner), this.#model.now, day) };
+    const { change } = this.#world;
+    return { space, owner, date: day === 'change' ? change : dateIn(this.#zoneOf(owner), this.#model.now, day) };
   }
 }
 
-const PARTY: Party = { kind: 'Brand', id: 1 };
+type BookingStep = 'request' | 'availability' | 'list' | 'booking' | 'reviews' | 'approve' | 'cancel' | 'review';
+type WebhookStep = 'registerWebhook' | 'removeWebhook' | 'webhooks';
+type MemberStep = 'join' | 'setRole' | 'removeMember' | 'connect';
+type OperatorStep = Exclude<Step['do'], BookingStep | WebhookStep | MemberStep>;
+type InConsole = Extract<Calling, { face: 'console' }>;
 
-const idIn = ({ body }: Answer): number => (body as { readonly id: number } | undefined)?.id ?? 0;
+const COMMUNITY: Party = { kind: 'Community', id: 1 };
+const BRAND: Party = { kind: 'Brand', id: 1 };
+const NO_BOOKING = 999_999;
+const SPACE = { id: 0, communityId: 0 };
 
 /** Amounts are cents in commands. */
 const stored = ({ week, eventFee, ...rest }: Partial<Terms>): Omit<SpaceTerms, 'name'> =>
@@ -334,12 +378,3 @@ const stored = ({ week, eventFee, ...rest }: Partial<Terms>): Omit<SpaceTerms, '
       week: week.map((hours) => (hours === 'closed' ? hours : { ...hours, eventFee: cents(hours.eventFee) })),
     }),
   }) as Omit<SpaceTerms, 'name'>;
-
-/** The outcome of a command as REST would answer it. */
-const answerOf = (outcome: object | Refusal): Answer =>
-  isRefusal(outcome) ? { status: ERROR_STATUS[outcome.refused], error: outcome.refused } : { status: 200 };
-
-function same(what: string, actual: unknown, promised: unknown): void {
-  if (isDeepStrictEqual(actual, promised)) return;
-  throw new Error(`${what} differs.\nThe service: ${JSON.stringify(actual)}\nThe model:   ${JSON.stringify(promised)}`);
-}

@@ -1,0 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
+
+/** @throws {Error} if the service and the model differ */
+export function same(what: string, actual: unknown, promised: unknown): void {
+  if (isDeepStrictEqual(actual, promised)) return;
+  throw new Error(`${what} differs.\nThe service: ${JSON.stringify(actual)}\nThe model:   ${JSON.stringify(promised)}`);
+}
