@@ -30,7 +30,7 @@ const UNIT = [
 /** What needs servers, many processes, browsers, other languages or the network, or takes long: `npm run test:system`. */
 const SYSTEM = [
   'test/{ci,clients,fair-share,garbage,model,pasted,release,soak}/**/*.test.ts',
-  'test/linearizability/histories.test.ts',
+  'test/linearizability/histories*.test.ts',
   'test/service/!(kill|several-processes).test.ts',
   'test/{cut-connections,dropped-connection,round-trips,stand-still}.test.ts',
   'test/document-store/mongodb/!(failures|server-url).test.ts',
@@ -86,6 +86,7 @@ export const AT_MOMENTS = SUITES.integration.filter((file) => /^test\/(api|conso
  * with those that mostly wait, so that no more than a few compete for the processor.
  */
 export const LONGEST = [
+  'linearizability/histories-on-servers.test.ts',
   'linearizability/histories.test.ts',
   'model/histories.test.ts',
   'service/export-import.test.ts',
