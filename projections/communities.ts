@@ -33,7 +33,6 @@ export const communities = projection<CommunityDocument, CommunityEvent>({
       return (
         community &&
         next && {
-          ...community,
           ...next,
           changedAt: at,
           ...(name !== undefined && name !== community.name && { renamed: renamed(community, at) }),

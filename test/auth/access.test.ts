@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { refuseAccess } from '../../src/auth/access.ts';
+import { expect, test, vi } from 'vitest';
+import { isCheckOld, refuseAccess } from '../../src/auth/access.ts';
 import type { Caller } from '../../src/auth/caller.ts';
 import { brandId } from '../../src/domain/ids.ts';
 import { Permission } from '../../src/domain/permissions.ts';
@@ -17,4 +17,10 @@ test('a caller needs the permission and the kind of account; the permission is c
   expect(refuseAccess(caller(WriteBookings), { ...access, scope: 'Brand' })).toBeUndefined();
   expect(refuseAccess(caller(ReadBookings), access)?.refused).toBe('InsufficientPermissions');
   expect(refuseAccess(caller(WriteBookings), access)?.refused).toBe('ScopeViolation');
+});
+
+test('a check holds for less than a second', () => {
+  const now = vi.spyOn(performance, 'now').mockReturnValue(5_000);
+  expect([5_000, 4_001, 4_000, 3_000].map(isCheckOld)).toEqual([false, false, true, true]);
+  now.mockRestore();
 });

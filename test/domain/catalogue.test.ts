@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { addBrand } from '../../src/domain/brand.ts';
-import { addCommunity, changeCommunity } from '../../src/domain/community.ts';
+import { addCommunity, changeCommunity, evolveCommunity } from '../../src/domain/community.ts';
 import type { CommunityFacts, DayHours, SpaceEvent, SpaceTerms } from '../../src/domain/events.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import {
@@ -245,6 +245,11 @@ test('a brand has a name, and is added once', () => {
 
 test('open bookings keep the zone of a community, and nothing else', () => {
   const community = { communityId: communityId(1), name: 'Harbour', timeZone: 'Asia/Dubai' };
+  const unknown = changeCommunity(undefined, { communityId: communityId(9), facts: { name: 'Quay' } }, undefined);
+  expect(unknown).toMatchObject({ refused: 'ResourceNotFound' });
+  const renamed = { type: 'CommunityChanged', data: { communityId: communityId(1), name: 'Quay' } } as const;
+  expect(evolveCommunity(community, renamed)).toEqual({ ...community, name: 'Quay' });
+  expect(evolveCommunity(undefined, renamed)).toBeUndefined();
   const open = { count: 3, lastDate: '2027-03-28' as PlainDate };
   const change = (changes: Partial<CommunityFacts>, bookings?: typeof open, seen?: CommunityFacts) =>
     changeCommunity(community, { communityId: communityId(1), facts: changes, ...(seen && { seen }) }, bookings);
@@ -256,6 +261,18 @@ test('open bookings keep the zone of a community, and nothing else', () => {
   });
   expect(change({ name: 'Quay', timeZone: 'asia/dubai' }, open)).toMatchObject([{ data: { name: 'Quay' } }]);
   expect(change({ timeZone: 'Mars/Olympus' }, open)).toMatchObject({ details: expect.stringContaining('IANA') });
+  // What does not change is not said, and a page that shows what is there changes it.
+  for (const seen of [undefined, community]) {
+    expect(change({ name: 'Quay', timeZone: 'Asia/Dubai' }, undefined, seen)).toEqual([renamed]);
+    expect(change({ name: 'Harbour' }, undefined, seen)).toEqual([]);
+    expect(change({}, open, seen)).toEqual([]);
+    expect(change({ timeZone: 'Europe/Berlin' }, undefined, seen)).toEqual([
+      { type: 'CommunityChanged', data: { communityId: 1, timeZone: 'Europe/Berlin' } },
+    ]);
+  }
+  expect(change({ name: 'Quay' }, undefined, { ...community, timeZone: 'UTC' })).toMatchObject({
+    refused: 'ValidationError',
+  });
   // What a colleague has changed comes first.
   expect(change({ timeZone: 'Europe/Berlin' }, open, { ...community, name: 'Before' })).toMatchObject({
     details: expect.stringContaining('meanwhile'),

@@ -55,6 +55,14 @@ describe('an API key', () => {
         .thenRefused('ValidationError', /label/);
   });
 
+  test('folds into what was issued, and whether it is revoked', () => {
+    expect(evolveApiKey(undefined, issued)).toEqual({ ...facts, revoked: false });
+    expect([issued, revoked].reduce(evolveApiKey, undefined as ApiKey | undefined)).toEqual({
+      ...facts,
+      revoked: true,
+    });
+    expect(evolveApiKey(undefined, revoked)).toBeUndefined();
+  });
   test('is revoked by its account or the operator, permanently', () => {
     const revoke = (by?: Account) => (key: ApiKey | undefined) =>
       revokeApiKey(key, { apiKeyId: id, ...(by === undefined ? {} : { by }) });

@@ -16,6 +16,8 @@ test.each([
   '@',
   'ada@',
   'a@b@c',
+  'a@b.example@c',
+  `${'a'.repeat(243)}@example.com`,
   'a b@example.com',
   'a\r\n@example.com',
   'a\u0007@example.com',

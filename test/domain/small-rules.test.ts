@@ -22,7 +22,8 @@ import {
 import { formatAmount, parseAmount } from '../../src/domain/pricing.ts';
 import { evolveSkipped, skipEvent } from '../../src/domain/skipped-events.ts';
 import { textOwnerOf } from '../../src/domain/text-owner.ts';
-import { approved, completed, day, requested } from './bookings.fixture.ts';
+import { closedKind, reducedUsage } from '../../src/domain/time-slots.ts';
+import { acme, approved, completed, day, requested } from './bookings.fixture.ts';
 
 /** Rules of a few lines. */
 
@@ -91,6 +92,14 @@ test('each step of a booking has the state before and after it', () => {
     ['BookingApproved', 'Pending', 'Approved'],
     ['BookingCompleted', 'Approved', 'Completed'],
   ]);
+});
+
+test('a use without time has no hours that remain, and an hour is closed to a brand for the reason that it is closed', () => {
+  expect(reducedUsage({ durationHours: 4 }, { from: 0, until: 0 })).toBeUndefined();
+  expect(reducedUsage({ durationHours: 4 }, { from: 0, until: 3_600_000 })).toBe(1);
+  expect(reducedUsage({ durationHours: 1 }, { from: 0, until: 3_600_000 })).toBeUndefined();
+  for (const why of ['Inactive', 'TooFar', 'OutsideWindow', 'Past', 'TooSoon', 'Skipped', 'Closed'] as const)
+    expect(closedKind({ why }, { kind: 'Brand', id: acme.brandId })).toBe(why);
 });
 
 describe('a text that is cut', () => {

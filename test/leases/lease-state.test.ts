@@ -4,11 +4,55 @@ import {
   evolve,
   isHeld,
   type LeaseDocument,
+  type LeaseEvent,
   type LeaseState,
   mayAcquire,
   mustFree,
   NONE,
 } from '../../src/leases/lease-state.ts';
+
+const acquiring: LeaseState = { status: 'acquiring', version: 4, isLate: false };
+const held: LeaseState = { status: 'held', version: 4 };
+const ended: LeaseState = { status: 'ended', version: 4 };
+const beaten = (silentMs: number) => ({ type: 'Beaten', silentMs, durationMs: 30 }) as const;
+const STATES = [NONE, acquiring, { ...acquiring, isLate: true }, held, ended] as const;
+
+/** The part of a process after each event, in the order of `STATES`. */
+test.each<[string, LeaseEvent, readonly LeaseState[]]>([
+  ['requested', { type: 'Requested', version: 4 }, [acquiring, ...STATES.slice(1)]],
+  ['acquired', { type: 'Acquired' }, [NONE, held, ended, held, ended]],
+  ['refused', { type: 'Refused' }, [NONE, NONE, NONE, held, ended]],
+  ['unanswered', { type: 'Unanswered' }, [NONE, ended, ended, held, ended]],
+  ['beaten in time', beaten(29), STATES],
+  ['beaten too late', beaten(30), [NONE, STATES[2], STATES[2], ended, ended]],
+  ['released', { type: 'Released', version: 4 }, [NONE, acquiring, STATES[2], ended, ended]],
+  ['another one released', { type: 'Released', version: 5 }, STATES],
+  ['freed', { type: 'Freed', version: 4 }, [NONE, acquiring, STATES[2], held, NONE]],
+  ['another one freed', { type: 'Freed', version: 5 }, STATES],
+])('%s', (_, event, expected) => {
+  expect(STATES.map((state) => evolve(state, event))).toEqual(expected);
+});
+
+test('a lease is held at its version, for as long as the last beat allows', () => {
+  expect(STATES.map((state) => isHeld(state, 4, 29, 30))).toEqual([false, false, false, true, false]);
+  expect([isHeld(held, 5, 29, 30), isHeld(held, 4, 30, 30)]).toEqual([false, false]);
+});
+
+test('a lease may be acquired if it names no process, or a silent one', () => {
+  expect(STATES.map((state) => mayAcquire(state, {}, false))).toEqual([true, false, false, false, false]);
+  expect(STATES.map((state) => mayAcquire(state, { session: 'a' }, true))).toEqual([true, false, false, false, false]);
+  expect(mayAcquire(NONE, { session: 'a' }, false)).toBe(false);
+});
+
+test('a document is freed if it is the one that was given up, or the one before', () => {
+  const stored = (version: number, session = 'me') => ({ version, document: { session } });
+  expect(STATES.map((state) => mustFree(state, stored(4), 'me'))).toEqual([false, false, false, false, true]);
+  expect(
+    [stored(3), stored(3, 'other'), stored(4, 'other'), stored(5), stored(2)].map((each) =>
+      mustFree(ended, each, 'me'),
+    ),
+  ).toEqual([...[true, true, false, false, false]]);
+});
 
 /** How long each process may be silent, by its own setting. */
 const DURATIONS_MS = [30, 30, 50];

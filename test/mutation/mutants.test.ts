@@ -21,6 +21,7 @@ test.each<[string, readonly string[]]>([
   // The compiler notices these, and nothing is to notice those.
   ['const KEYS = { a: true, b: true } as const satisfies T;', []],
   ['type T = 1 | true;', []],
+  ['event satisfies never;', []],
   ["logger.warn({ a: 1 }, 'x');", []],
   ['const of = { version: 3 };', []],
 ])('%s', (source, expected) => {

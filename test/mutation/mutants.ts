@@ -109,7 +109,7 @@ function changesOf(node: Node): readonly Change[] {
     case 'BooleanLiteral':
       return [{ at: span, after: () => String(!node.value) }];
     case 'ExpressionStatement':
-      return isLogged(node.expression) ? [] : [removed(span)];
+      return isIdle(node.expression) ? [] : [removed(span)];
     case 'BreakStatement':
     case 'ContinueStatement':
     case 'ThrowStatement':
@@ -140,7 +140,9 @@ function otherOperator({ operator, left, right }: Node): readonly Change[] {
 
 const isText = ({ type }: Node): boolean => type === 'StringLiteral' || type === 'TemplateLiteral';
 
-const isLogged = (expression: unknown): boolean => isNode(expression) && isLeftOut(expression);
+/** A log line, or what only the compiler looks at. */
+const isIdle = (expression: unknown): boolean =>
+  isNode(expression) && (expression.type === 'TsSatisfiesExpression' || isLeftOut(expression));
 
 function otherMethod(property: unknown): readonly Change[] {
   if (!isNode(property) || property.type !== 'Identifier') return [];

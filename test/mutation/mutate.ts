@@ -2,8 +2,7 @@
  * Changes the rules in small ways, one at a time, and looks whether their own tests notice (CONTRIBUTING.md).
  * `npm run mutate -- [folder or file] [--seconds N] [--sample N]`
  */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+import { type ChildProcess, fork, type StdioOptions } from 'node:child_process';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -25,7 +24,8 @@ const { values, positionals } = parseArgs({
 const until = values.seconds === undefined ? Number.POSITIVE_INFINITY : Number(values.seconds) * 1_000;
 
 /** What a search does not find soon, a test of its own should. */
-const SHORT_SEARCHES = { ...process.env, RULE_HISTORIES: '20' };
+const SHORT_SEARCHES = { ...process.env, RULE_HISTORIES: '20', OUTBOX_RUNS: '3' };
+const QUIET: StdioOptions = ['ignore', 'ignore', 'ignore', 'ipc'];
 
 const ROOT = new URL('../../', import.meta.url);
 const urlOf = (file: string) => new URL(file, ROOT).href;
@@ -46,22 +46,31 @@ function affectedBy(url: string): readonly string[] {
   return [...affected];
 }
 
-const QUICK = new Set(SUITES.unit.map(urlOf));
+const UNIT = new Set(SUITES.unit.map(urlOf));
+const INTEGRATION = new Set(SUITES.integration.map(urlOf));
+
+/** The unit tests of a file, and those in the folder that mirrors its own. */
+function testsOf(file: string, affected: readonly string[]): readonly string[] {
+  const folder = urlOf(file.replace(/^src/, 'test').replace(/[^/]+$/, ''));
+  return affected.filter((each) => UNIT.has(each) || (each.startsWith(folder) && INTEGRATION.has(each)));
+}
 
 class Runner {
   #process: ChildProcess | undefined;
   #runs = 0;
 
-  /** @returns undefined if it took longer than it may */
+  /** @returns undefined if it took longer than it may, or ended the process */
   async run(job: Job, timeoutMs: number): Promise<Result | undefined> {
     if (this.#runs++ % MUTANTS_PER_PROCESS === 0) this.stop();
-    this.#process ??= fork(new URL('./run-mutants.ts', import.meta.url), { silent: true, env: SHORT_SEARCHES });
-    const result = once(this.#process, 'message', { signal: AbortSignal.timeout(timeoutMs) });
+    this.#process ??= fork(new URL('./run-mutants.ts', import.meta.url), { stdio: QUIET, env: SHORT_SEARCHES });
+    const { promise, resolve } = Promise.withResolvers<Result | undefined>();
+    const timer = setTimeout(resolve, timeoutMs, undefined);
+    this.#process.once('message', resolve).once('exit', () => resolve(undefined));
     this.#process.send(job);
-    return result.then(
-      ([each]: Result[]) => each,
-      () => this.stop(),
-    );
+    const result = await promise;
+    clearTimeout(timer);
+    this.#process.removeAllListeners();
+    return result ?? this.stop();
   }
 
   stop(): undefined {
@@ -75,7 +84,7 @@ type Tried = { readonly file: string; readonly mutant: Mutant; readonly isKilled
 async function tryFile(file: string, mutants: readonly Mutant[], runner: Runner): Promise<readonly Tried[]> {
   const url = urlOf(file);
   const affected = affectedBy(url);
-  let tests = affected.filter((each) => QUICK.has(each));
+  let tests = testsOf(file, affected);
   const startedAt = performance.now();
   const untouched = await runner.run({ url, affected, tests }, 60_000);
   if (untouched === undefined || untouched.killedBy !== undefined)

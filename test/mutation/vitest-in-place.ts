@@ -43,4 +43,4 @@ const eachOf =
 describe.each = eachOf(describe);
 test.each = eachOf(test);
 export const it = test;
-export { expect } from 'vitest';
+export { expect, vi } from 'vitest';

@@ -111,6 +111,15 @@ test('availability: a request holds hours, its approval takes them, and its canc
   expect(folded(availability, approved(first))).toEqual({});
 });
 
+test('availability: an event that the end of the window cuts short holds the hours that remain', () => {
+  const late = requested({ startHour: 20 });
+  const { bookingId, brandId, timeZone, startHour, durationHours } = late.data;
+  const hours = { bookingId, brandId, status: 'Pending', timeZone, startHour, durationHours, usageHours: 2 };
+  expect(folded(availability, late)).toEqual({
+    '7:2026-12-10': { spaceId: 7, date: '2026-12-10', taken: [hours], closed: [] },
+  });
+});
+
 test('availability: closed hours are listed without their title until they end', () => {
   const closed = [{ closureId: 'c1', kind: 'Closure', start: 0, until: 24 }];
   const day = { spaceId: 7, date: '2026-12-10', taken: [] };
