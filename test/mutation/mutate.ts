@@ -49,10 +49,11 @@ function affectedBy(url: string): readonly string[] {
 const UNIT = new Set(SUITES.unit.map(urlOf));
 const INTEGRATION = new Set(SUITES.integration.map(urlOf));
 
-/** The unit tests of a file, and those in the folder that mirrors its own. */
+/** The unit tests of a file. If it has none, those in the folder that mirrors its own. */
 function testsOf(file: string, affected: readonly string[]): readonly string[] {
+  const unit = affected.filter((each) => UNIT.has(each));
   const folder = urlOf(file.replace(/^src/, 'test').replace(/[^/]+$/, ''));
-  return affected.filter((each) => UNIT.has(each) || (each.startsWith(folder) && INTEGRATION.has(each)));
+  return unit.length > 0 ? unit : affected.filter((each) => each.startsWith(folder) && INTEGRATION.has(each));
 }
 
 class Runner {
@@ -160,8 +161,8 @@ for (const folder of positionals.length > 0 ? positionals : FOLDERS) {
   console.log(`${folder}: ${killed} of ${tried.length} mutants killed (${percent} %)\n`);
   recordProof({
     search: `Mutants of ${folder}: \`npm run mutate -- ${folder}\``,
-    promise: 'A small change of a rule is noticed by its own quick tests',
-    tried: `${tried.length} mutants`,
+    promise: 'Small changes of the rules are noticed by their own quick tests',
+    tried: `${tried.length.toLocaleString('en')} mutants`,
     found: `${percent} % noticed`,
   });
 }
