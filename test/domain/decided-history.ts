@@ -128,11 +128,11 @@ export class DecidedHistory {
         return this.#removeWebhook(this.#key(step.by), this.#webhooks[step.webhook % (this.#webhooks.length || 1)]);
       case 'webhooks':
         return this.#listWebhooks(this.#key(step.by));
+      case 'runScheduler':
+        return this.#runScheduler();
       case 'pass':
         this.#model.now += step.hours * HOUR_MS;
         return;
-      case 'runScheduler':
-        return this.#runScheduler();
       // What takes a service, such as a restart, is left out.
       default:
         return;
@@ -160,10 +160,8 @@ export class DecidedHistory {
         requestBooking(state, command, { now: this.#model.now, serviceFeePercent: 15, currency: 'USD' }),
       );
       if (isRefusal(decision)) return refused(decision.refused);
-      made =
-        decision[0]?.data.bookingId ??
-        this.log.state(day, aggregates.spaceDay).bookingByKey.get(`${by}:${idempotencyKey}`) ??
-        0;
+      const before = this.log.state(day, aggregates.spaceDay).bookingByKey.get(`${by}:${idempotencyKey}`);
+      made = decision[0]?.data.bookingId ?? before ?? 0;
       this.#days.set(made, day);
       // A repeated request is answered as it was the first time.
       const document = this.log.documents(bookings).get(String(made));
@@ -332,22 +330,22 @@ export class DecidedHistory {
       removeWebhook(webhook, { webhookId: webhookId(id), ...(by && { by }) }),
     );
 
-  #listWebhooks(key: string): Both {
-    const answer = this.#answer(key, { permission: 'Webhooks' }, () => ({ status: 200, body: this.#webhooksOf(key) }));
-    return [answer, this.#model.webhooks(key)];
-  }
+  #listWebhooks = (key: string): Both => [
+    this.#answer(key, { permission: 'Webhooks' }, () => ({ status: 200, body: this.#webhooksOf(key) })),
+    this.#model.webhooks(key),
+  ];
 
   #webhooksOf(key: string): readonly string[] {
-    const own = [...this.log.documents(webhooks).values()].filter(({ credential }) => credential === `apiKey:${key}`);
-    return own.map(({ webhookId: id }) => id).toSorted();
+    const all = [...this.log.documents(webhooks).values()];
+    return all.flatMap(({ credential, webhookId: id }) => (credential === `apiKey:${key}` ? [id] : [])).toSorted();
   }
 
   /** Answers a call with a key, if that may make it. */
   #answer(key: string, access: Access, answer: (by: Account) => Answer): Answer {
-    const { account, permissions, revoked } = this.log.state(streamOf.apiKey(key), aggregates.apiKey) ?? {};
-    if (account === undefined || permissions === undefined || revoked) return { status: 401, error: 'InvalidApiKey' };
-    const refusal = refuseAccess({ account, permissions, credential: { kind: 'apiKey', id: key } }, access);
-    return refusal === undefined ? answer(account) : refused(refusal.refused);
+    const state = this.log.state(streamOf.apiKey(key), aggregates.apiKey);
+    if (state === undefined || state.revoked) return { status: 401, error: 'InvalidApiKey' };
+    const refusal = refuseAccess({ ...state, credential: { kind: 'apiKey', id: key } }, access);
+    return refusal === undefined ? answer(state.account) : refused(refusal.refused);
   }
 
   #addAccount({ kind, id }: Party): void {

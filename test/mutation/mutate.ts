@@ -47,7 +47,10 @@ function affectedBy(url: string): readonly string[] {
 }
 
 const UNIT = new Set(SUITES.unit.map(urlOf));
-const INTEGRATION = new Set(SUITES.integration.map(urlOf));
+/** Those that need no more of Vitest than is in `vitest-in-place.ts`. */
+const INTEGRATION = new Set(
+  SUITES.integration.filter((file) => file !== 'test/outbox/nothing-lost.test.ts').map(urlOf),
+);
 
 /** The unit tests of a file. If it has none, those in the folder that mirrors its own. */
 function testsOf(file: string, affected: readonly string[]): readonly string[] {
