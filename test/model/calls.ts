@@ -24,7 +24,6 @@ export class Calls {
   readonly #faces: Faces;
   readonly #model: Model;
   readonly #service: ModelledService;
-  #count = 0;
 
   constructor(faces: Faces, model: Model, service: ModelledService) {
     this.#faces = faces;
@@ -36,22 +35,23 @@ export class Calls {
     const { spaceId, date, startHour, message } = request;
     const texts = message === undefined ? {} : { message };
     const id = (answer: Answer) => () => idIn(answer);
+    // In a form and for a tool, an empty text is none.
+    const meant = message === '' ? { spaceId, date, startHour } : request;
     if (calling.face === 'console') {
       const requestKey = idempotencyKey ?? '';
       const fields = { date, startHour: String(startHour), price: '', requestKey, ...texts };
       const answer = await this.#faces.console(calling, `/console/find/${spaceId}`, fields);
-      // A form has no other empty text.
-      const typed = message === '' ? { spaceId, date, startHour } : request;
       const key = idempotencyKey && `console:${idempotencyKey}`;
-      return [answer, inConsole(this.#model.request(calling.member, typed, key, id(answer)))];
+      return [answer, inConsole(this.#model.request(calling.member, meant, key, id(answer)))];
     }
     const secret = await this.secretOf(calling);
     if (calling.face === 'mcp') {
-      // Tools always have a key.
-      const key = idempotencyKey ?? `once ${this.#count++}`;
-      const input = { spaceId, date, startHour, idempotencyKey: key, ...texts };
+      const input = { spaceId, date, startHour, ...(idempotencyKey && { idempotencyKey }), ...texts };
       const answer = await this.#faces.mcp(secret, 'request_booking', input);
-      return [withId(answer), withId(toBrand(calling, this.#model.request(calling.name, request, key, id(answer))))];
+      return [
+        withId(answer),
+        withId(toBrand(calling, this.#model.request(calling.name, meant, idempotencyKey, id(answer)))),
+      ];
     }
     const body = { spaceId, startTime: date, startHour, ...texts };
     const answer = await this.#faces.rest('POST', '/bookings', secret, body, idempotencyKey);
@@ -167,16 +167,16 @@ export class Calls {
     return [answerOf(outcome), this.#model.setRole(by, member, role)];
   }
 
-  async removeMember(by: InConsole | Party, member: Member): Promise<Both> {
+  async removeMember(by: InConsole | Party, member: Member): Promise<Both | undefined> {
     if ('face' in by) {
       const answer = await this.#faces.console(by, `/console/people/${member.userId}/remove`, {});
       return [withoutBody(answer), inConsole(this.#model.removeMember(by.member, member))];
     }
+    // The operator sees who has left already.
+    if (this.#model.roleOf(member) === undefined) return undefined;
     const outcome = await this.#service.core.users.removeMember(member.userId, accountOf(by), CONTEXT);
     const answer = outcome === 'removed' ? { status: 200 } : answerOf(outcome);
-    // Who has left already may be removed again.
-    const hasLeft = this.#model.roleOf(member) === undefined;
-    return [answer, hasLeft ? { status: 200 } : this.#model.removeMember(by, member)];
+    return [answer, this.#model.removeMember(by, member)];
   }
 
   /** What people write later differs from what is forgotten. */

@@ -11,7 +11,10 @@ export type World = {
   readonly change: LocalDate;
 };
 
-/** One call of a client, or something that happens. Numbers choose among what there is: the third caller, the last booking. */
+/**
+ * One call of a client, or something that happens. Numbers choose among what there is: the third caller, the last booking. Negative ones count
+ * from the end.
+ */
 export type Step =
   | {
       readonly do: 'request';
@@ -22,6 +25,8 @@ export type Step =
       readonly message?: '' | 'text' | 'long' | undefined;
       readonly idempotencyKey?: number | undefined;
     }
+  /** The last request with a key, once more. */
+  | { readonly do: 'retry' }
   | { readonly do: 'availability'; readonly by: number; readonly space: number; readonly day: Day }
   | {
       readonly do: 'list';
@@ -141,6 +146,7 @@ const index = fc.nat(13);
 /** The callers at the beginning: a key of each account, then the members in the console. */
 const ofCommunity = fc.constantFrom(0, 4, 7);
 const ofBrands = fc.constantFrom(2, 3, 5, 6);
+const newest = fc.integer({ min: -3, max: -1 });
 const day: fc.Arbitrary<Day> = fc.oneof(
   { weight: 5, arbitrary: fc.integer({ min: -1, max: 4 }) },
   { weight: 5, arbitrary: fc.constant('change' as const) },
@@ -157,7 +163,7 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
   a(
     'request',
     {
-      by: fc.oneof(ofBrands, index),
+      by: fc.oneof(ofBrands, newest, index),
       space: index,
       day,
       hour,
@@ -166,6 +172,7 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
     },
     12,
   ),
+  a('retry', {}, 4),
   a('availability', { by: index, space: index, day }, 6),
   a(
     'list',
@@ -179,7 +186,7 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
   a('booking', { by: index, booking: index }, 2),
   a('reviews', { by: index, community: index }, 1),
   a('approve', { by: fc.oneof(ofCommunity, index), booking: fc.nat(3) }, 7),
-  a('cancel', { by: fc.oneof(ofCommunity, ofBrands, index), booking: fc.nat(3) }, 6),
+  a('cancel', { by: fc.oneof(ofCommunity, ofBrands, newest, index), booking: fc.nat(3) }, 6),
   a('review', { by: fc.oneof(ofBrands, index), booking: index, rating: fc.integer({ min: 0, max: 6 }) }, 2),
   a(
     'close',
@@ -208,8 +215,8 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
   a('webhooks', { by: index }, 1),
   a('join', { user: fc.nat(3), party: fc.constantFrom(0, 2, 0, 2, 1, 3), role }, 2),
   a('setRole', { by: index, member: index, role }, 4),
-  a('removeMember', { by: index, member: index }, 2),
-  a('connect', { member: index, face: fc.constantFrom('api', 'mcp') }, 4),
+  a('removeMember', { by: index, member: index }, 3),
+  a('connect', { member: index, face: fc.constantFrom('api', 'mcp') }, 5),
   a('send', { isMailAway: fc.constantFrom(true, true, false) }, 3),
   a('forget', { subject: index }, 1),
   a('pass', { hours: fc.constantFrom(0.5, 1, 1, 2, 2, 5, 25, 80) }, 5),

@@ -78,8 +78,9 @@ export class Mails {
   /** Finds out who is to hear of what, and sends it, unless the mail server is away. @returns all mails so far */
   send(isAway: boolean): readonly Mail[] {
     const now = this.#world.now();
-    const made = this.#news.splice(0).flatMap((news) => this.#mailsOf(news));
-    this.#made.push(...[...made, ...this.#reminders()].filter(({ at }) => at + DAY_MS > now));
+    const news = this.#news.splice(0).flatMap((one) => this.#mailsOf(one));
+    const made = [...news, ...this.#reminders()].filter(({ at }) => at + DAY_MS > now);
+    this.#made.push(...made);
     for (const { kind, to } of made) if (kind in IS_NEWS_WHILE) this.#count(to.userId);
     if (!isAway) this.#arrived.push(...this.#made.splice(0).filter((mail) => this.#isNews(mail)));
     return this.#arrived;

@@ -49,6 +49,9 @@ class History {
   readonly #calls: Calls;
   readonly #registrations: Registrations;
   readonly #sending: Sending;
+  #once = 0;
+  /** Makes the last request with a key once more. */
+  #retry: (() => Promise<Both>) | undefined;
   /** Texts that no answer, delivery or mail may show any more. */
   readonly #forgotten: string[] = [];
 
@@ -90,10 +93,9 @@ class History {
       history.#spaces.push({ id, communityId: owner });
     }
     for (const party of PARTIES) await history.#issue(party, ALL_PERMISSIONS);
-    for (const [user, own, other] of [[0, COMMUNITY, BRAND] as const, [1, BRAND, COMMUNITY] as const]) {
-      await history.#join(user, own, 'Manager');
-      await history.#join(user, other, 'Coordinator');
-    }
+    for (const party of [COMMUNITY, BRAND]) await history.#join(0, party, 'Manager');
+    await history.#join(1, BRAND, 'Manager');
+    await history.#join(1, COMMUNITY, 'Coordinator');
     return history;
   }
 
@@ -136,6 +138,8 @@ class History {
       case 'cancel':
       case 'review':
         return this.#callBy(this.#caller(step.by), step);
+      case 'retry':
+        return this.#retry?.();
       case 'registerWebhook':
         return this.#registrations.register(this.#caller(step.by), step.events);
       case 'removeWebhook':
@@ -159,8 +163,12 @@ class History {
         const texts = { '': '', text: this.#calls.textOf(`brand:${partyOf(calling).id}`), long: 'x'.repeat(501) };
         const text = step.message === undefined ? undefined : texts[step.message];
         const request = { spaceId, date, startHour: step.hour, ...(text !== undefined && { message: text }) };
-        const idempotencyKey = step.idempotencyKey === undefined ? undefined : `key ${step.idempotencyKey}`;
-        return this.#calls.request(calling, request, idempotencyKey);
+        // Tools always have a key.
+        const otherwise = calling.face === 'mcp' ? `once ${this.#once++}` : undefined;
+        const idempotencyKey = step.idempotencyKey === undefined ? otherwise : `key ${step.idempotencyKey}`;
+        const call = () => this.#calls.request(calling, request, idempotencyKey);
+        if (idempotencyKey !== undefined) this.#retry = call;
+        return call();
       }
       case 'availability': {
         const { date, space } = this.#spaceDay(step);
@@ -198,10 +206,8 @@ class History {
     const { kind, id } = member;
     const colleagues = members.filter((each) => each.member.kind === kind && each.member.id === id);
     const by = [{ kind, id }, ...colleagues][step.by % (1 + colleagues.length)] ?? { kind, id };
-    const [answer, promised] = await (step.do === 'setRole'
-      ? this.#calls.setRole(by, member, step.role)
-      : this.#calls.removeMember(by, member));
-    return [answer, promised];
+    if (step.do === 'removeMember') return this.#calls.removeMember(by, member);
+    return this.#calls.setRole(by, member, step.role);
   }
 
   async #connect(face: ConnectedApp['face'], member: Member): Promise<undefined> {
@@ -257,6 +263,7 @@ class History {
         await commands.personalData.forget(subject, CONTEXT);
         model.forget(subject);
         this.#forgotten.push(writtenBy(subject));
+        this.#retry = undefined;
         return undefined;
       }
       case 'pass':
@@ -340,7 +347,7 @@ class History {
   }
 
   #caller(index: number): Calling {
-    const calling = this.#callers[index % this.#callers.length];
+    const calling = this.#callers.at(index % this.#callers.length);
     if (calling === undefined) throw new Error('There are no callers yet');
     return calling;
   }
@@ -361,7 +368,7 @@ class History {
 type BookingStep = 'request' | 'availability' | 'list' | 'booking' | 'reviews' | 'approve' | 'cancel' | 'review';
 type WebhookStep = 'registerWebhook' | 'removeWebhook' | 'webhooks';
 type MemberStep = 'join' | 'setRole' | 'removeMember' | 'connect';
-type OperatorStep = Exclude<Step['do'], BookingStep | WebhookStep | MemberStep>;
+type OperatorStep = Exclude<Step['do'], 'retry' | BookingStep | WebhookStep | MemberStep>;
 type InConsole = Extract<Calling, { face: 'console' }>;
 
 const COMMUNITY: Party = { kind: 'Community', id: 1 };
