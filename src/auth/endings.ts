@@ -36,7 +36,8 @@ export type Endings = ReturnType<typeof createEndings>;
 
 /**
  * What ends with a password, a role, a membership, a user or the texts of a subject, beyond their own records: the whole list, by cause.
- * Webhooks rest while no user has the app connected that registered them (`webhooks/registrations.ts`), live pages end with the role (`console/live/event-stream.ts`).
+ * Live pages end with the role (`console/live/event-stream.ts`). Webhooks rest while no user has the app connected that registered them
+ * (`webhooks/registrations.ts`).
  */
 export function createEndings(belongings: Belongings) {
   const { revocation, calendarFeeds, sessions, invitations, checkedFiles, preferences, mail } = belongings;
