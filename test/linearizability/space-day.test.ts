@@ -139,6 +139,12 @@ describe('legal histories', () => {
       at(3_000, 3_001, shows('a', 'absent')),
     ],
     [
+      'one key for two hours at once, of which the later call was first',
+      at(1, 4, request('b', 13)),
+      at(2, 4, request('b', 9)),
+      at(5, 6, request('a', 14)),
+    ],
+    [
       'an end that frees the hours',
       at(1, 2, request('a', 13)),
       at(3, 4, decide('approve', 'a')),

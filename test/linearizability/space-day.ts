@@ -61,7 +61,7 @@ const WAITED_TOO_LONG_MS = 1_900;
 export const spaceDays = (termsOf: (spaceDay: string) => Terms): Specification<Day, Operation> => ({
   initial: [],
   partitionOf: ({ spaceDay }) => spaceDay,
-  keyOf: (day) => day.map(({ name, status }) => `${name} ${status}`).join(),
+  keyOf: (day) => day.map(({ name, hour, status }) => `${name} ${hour} ${status}`).join(),
   precedes,
   step(day, operation) {
     const terms = termsOf(operation.spaceDay);
