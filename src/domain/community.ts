@@ -43,11 +43,10 @@ export function changeCommunity(
   if (community === undefined) return refuse('ResourceNotFound', `There is no community ${communityId}.`);
   const wrong = refuseFor(wrongFacts(facts));
   if (wrong !== undefined) return wrong;
-  const { name, timeZone } = { ...community, ...facts };
-  const wanted = { name, timeZone: facts.timeZone === undefined ? timeZone : canonicalZone(timeZone) };
+  const timeZone = facts.timeZone && canonicalZone(facts.timeZone);
   const changed = {
-    name: wanted.name === community.name ? undefined : wanted.name,
-    timeZone: wanted.timeZone === community.timeZone ? undefined : wanted.timeZone,
+    name: facts.name === community.name ? undefined : facts.name,
+    timeZone: timeZone === community.timeZone ? undefined : timeZone,
   };
   if (changed.name === undefined && changed.timeZone === undefined) return [];
   if (seen !== undefined && (seen.name !== community.name || seen.timeZone !== community.timeZone))

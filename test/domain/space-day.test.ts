@@ -105,7 +105,7 @@ describe('requesting a booking', () => {
   test.each([8, 22, 23, 0])('is refused when it starts at %i, outside the window', (startHour) => {
     given()
       .when(request({ startHour }))
-      .thenRefused('SlotUnavailable', /outside the window/);
+      .thenRefused('SlotUnavailable', /outside the window: 9 to 21\./);
   });
 
   test('accepts an idempotency key of at most 255 characters, whichever way it comes in', () => {

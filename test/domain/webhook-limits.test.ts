@@ -35,7 +35,7 @@ test('a registration folds into its owner, its state and the times of its latest
   expect(folded(registered, disabled, enabled)).toEqual(state);
   expect(folded(registered, removed)).toEqual({ ...state, status: 'removed' });
   const times = ['2026-12-01', '2026-12-02', '2026-12-03'].map((day) => `${day}T00:00:00.000Z`);
-  expect(folded(registered, ...times.map(rotated))?.replacedUntil).toEqual(times.slice(1).reverse());
+  expect(folded(registered, ...times.map(rotated))).toEqual({ ...state, replacedUntil: times.slice(1).reverse() });
   for (const event of [disabled, enabled, removed, rotated('')]) expect(folded(event)).toBeUndefined();
 });
 
@@ -86,5 +86,6 @@ test('a rotation that has to wait says for how many seconds', () => {
   expect(MAX_SECRETS).toBe(3);
   expect(rotate('2026-12-01T11:59:58.001Z')).toMatchObject({ refused: 'ValidationError', retryAfter: 2 });
   expect(rotate('2026-12-01T11:58:00Z')).toMatchObject({ retryAfter: 120 });
+  expect(rotate('2026-12-01T11:00:00Z')).toMatchObject({ retryAfter: 3_600 });
   expect(isRefusal(rotate(until))).toBe(false);
 });
