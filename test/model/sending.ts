@@ -15,8 +15,9 @@ export class Sending {
   readonly #service: ModelledService;
   readonly #model: Model;
   readonly #outside: Outside;
-  /** What came before belongs to other histories, or was looked at. */
+  /** What was looked at. */
   #seen: { readonly deliveries: number; readonly mails: number };
+  /** Those before belong to other histories. */
   readonly #firstDelivery: number;
   readonly #mails: string[] = [];
 
@@ -25,7 +26,9 @@ export class Sending {
     this.#model = model;
     this.#outside = outside;
     this.#firstDelivery = outside.receiver.received.length;
-    this.#seen = { deliveries: this.#firstDelivery, mails: outside.smtp.arrived.length };
+    // Those of other histories would fill the memory.
+    outside.smtp.arrived.length = 0;
+    this.#seen = { deliveries: this.#firstDelivery, mails: 0 };
   }
 
   /** Sends what waits, and compares all that was sent so far. @returns what new deliveries and mails say */
