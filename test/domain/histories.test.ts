@@ -24,7 +24,12 @@ function logOf(world: World, each: readonly Step[]): DecidedLog {
   return history.log;
 }
 
-test('deciders and read models answer as the model says, in worlds with changes of clocks, midnights and leap days', () => {
+/** A search of a night. */
+const timeout = 3_600_000;
+
+test('deciders and read models answer as the model says, in worlds with changes of clocks, midnights and leap days', {
+  timeout,
+}, () => {
   let taken = 0;
   const result = fc.check(
     fc.property(worlds, eachStep, (world, each) => {
@@ -49,7 +54,9 @@ test('deciders and read models answer as the model says, in worlds with changes 
 const testOf = (history: readonly [World, readonly Step[]] | null): string =>
   `test('…', () => void logOf(${history?.map((part) => JSON.stringify(part)).join(', ')}));`;
 
-test('a log that is folded in any batches, with documents that were read back, gives the same documents', async () => {
+test('a log that is folded in any batches, with documents that were read back, gives the same documents', {
+  timeout,
+}, async () => {
   const batches = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(worlds, eachStep, batches, async (world, each, lengths) => {
