@@ -44,5 +44,14 @@ test(`the service answers as the model says, in ${HISTORIES} random histories`, 
 });
 
 /** A history as a test that can be pasted. */
-const testOf = (world: World, each: readonly Step[]): string =>
-  `test('…', () =>\n  runHistory(\n    ${JSON.stringify(world)},\n    [\n${each.map((step) => `      ${JSON.stringify(step)},`).join('\n')}\n    ],\n    outside,\n  ));`;
+const testOf = (world: World, each: readonly Step[]): string => `test('…', async () => {
+  const outside = await openOutside();
+  onTestFinished(outside.close);
+  await runHistory(
+    ${JSON.stringify(world)},
+    [
+${each.map((step) => `      ${JSON.stringify(step)},`).join('\n')}
+    ],
+    outside,
+  );
+});`;
