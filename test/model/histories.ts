@@ -106,7 +106,7 @@ const defined = <T extends object>(value: T): T =>
 const hours = fc
   .record({
     windowStart: fc.constantFrom(0, 0, 1, 9),
-    length: fc.integer({ min: 1, max: 23 }),
+    length: fc.oneof(fc.constant(23), fc.integer({ min: 1, max: 23 })),
     eventFee: fc.integer({ min: 0, max: 30_001 }),
   })
   .map(({ windowStart, length, eventFee }) => ({
@@ -118,20 +118,20 @@ const hours = fc
 const terms: fc.Arbitrary<Terms> = fc
   .record({
     hours,
-    durationHours: fc.oneof(quarters(3), quarters(23)),
+    durationHours: fc.oneof(quarters(3), quarters(6), quarters(6), quarters(23)),
     answerHours: fc.constantFrom(1, 24, 72),
     gapHours: some(quarters(4)),
     noticeHours: fc.constantFrom(undefined, undefined, undefined, 1, 24),
     horizonDays: fc.constantFrom(undefined, undefined, undefined, 1, 3, 30),
     cancelHours: some(fc.constantFrom(1, 24, 72), 4),
-    week: some(fc.array(fc.oneof(hours, fc.constant('closed' as const)), { minLength: 7, maxLength: 7 })),
+    week: some(fc.array(fc.oneof(hours, fc.constant('closed' as const)), { minLength: 7, maxLength: 7 }), 1),
   })
   .map(({ hours: base, ...rest }) => defined({ ...base, ...rest }) as Terms);
 
 export const worlds: fc.Arbitrary<World> = fc
   .record({
     change: fc.constantFrom(...CHANGES),
-    daysBefore: fc.constantFrom(0, 1, 1, 2),
+    daysBefore: fc.constantFrom(0, 1, 1, 1, 2),
     hour: fc.constantFrom(0, 1, 12, 23),
     terms: fc.tuple(terms, terms, terms),
   })
@@ -164,8 +164,9 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
     'request',
     {
       by: fc.oneof(ofBrands, newest, index),
-      space: index,
-      day,
+      // The first two are where the clocks change.
+      space: fc.oneof(fc.nat(1), index),
+      day: fc.oneof(fc.constant('change' as const), day),
       hour,
       message: some(fc.constantFrom('', 'text', 'text', 'long')),
       idempotencyKey: some(fc.nat(1), 1),

@@ -120,7 +120,7 @@ class History {
       await this.take({ do: 'webhooks', by });
       for (const community of isFirst ? [0, 1] : []) await this.take({ do: 'reviews', by, community });
       for (const space of isFirst ? this.#spaces.keys() : [])
-        for (const day of [0, 1, 2, 3, 4]) await this.take({ do: 'availability', by, space, day });
+        for (const day of [0, 1, 2, 3, 4, 'change'] as const) await this.take({ do: 'availability', by, space, day });
     }
     const { differences, notVerified } = await this.#service.core.maintenance.verify(() => {});
     same('What verify finds', { differences, notVerified }, { differences: [], notVerified: [] });
