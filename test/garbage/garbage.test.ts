@@ -8,7 +8,7 @@ import type { Place, Sent } from './place.ts';
 import { openSenders, type Senders } from './senders.ts';
 
 /** GARBAGE_PLACES: only places whose name it matches. */
-const { GARBAGE_REQUESTS = '2000', GARBAGE_SEED = String(Date.now() % 2 ** 31), GARBAGE_PLACES = '' } = process.env;
+const { GARBAGE_REQUESTS = '10000', GARBAGE_SEED = String(Date.now() % 2 ** 31), GARBAGE_PLACES = '' } = process.env;
 const SEED = Number(GARBAGE_SEED);
 /** Requests that are on their way at a time. */
 const TOGETHER = 8;

@@ -200,9 +200,16 @@ function nested(usual: Value, times: number): Value {
   return value;
 }
 
+/** A text is not made longer, in characters: it would only keep this process busy, as the service takes no body of this size. */
+const LONGEST = 1_000_000;
+
+function longer(usual: Value, times: number): Value {
+  const text = usual === '' ? 'x' : typeof usual === 'string' ? usual : JSON.stringify(usual);
+  return text.repeat(Math.min(times, Math.ceil(LONGEST / text.length)));
+}
+
 const SIZED: Readonly<Record<string, (usual: Value, times: number) => Value>> = {
-  longer: (usual, times) =>
-    `${usual === '' ? 'x' : typeof usual === 'string' ? usual : JSON.stringify(usual)}`.repeat(times),
+  longer,
   more: (usual, times) => Array.from({ length: times }, () => (Array.isArray(usual) ? usual[0] : usual)),
   deeper: nested,
 };

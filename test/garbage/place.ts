@@ -26,8 +26,11 @@ const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' } as con
 const textOf = (value: Value): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
 /** Half of a surrogate pair cannot be encoded; the bytes that some clients send for it are. */
-export const encoded = (value: Value): string =>
-  Array.from(textOf(value), (char) => (char.isWellFormed() ? encodeURIComponent(char) : '%ED%A0%80')).join('');
+export function encoded(value: Value): string {
+  const text = textOf(value);
+  if (text.isWellFormed()) return encodeURIComponent(text);
+  return Array.from(text, (char) => (char.isWellFormed() ? encodeURIComponent(char) : '%ED%A0%80')).join('');
+}
 
 /** `a=1&a=2&b=`, for a form or a query. */
 export const pairsOf = (values: Values): string =>
