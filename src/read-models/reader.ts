@@ -110,15 +110,9 @@ export function createReader(deps: {
   }
 
   /**
-   * Whether a read was of a whole collection. A replaced generation is kept up to date for longer than this process may consider it live,
-   * and it leaves the catalogue before it is dropped.
+   * Reads from a collection that was whole to the end: a replaced generation is kept up to date for longer than this process may consider it
+   * live, and it leaves the catalogue before it is dropped. Most reads find a view that is fresh, and wait for nothing but the documents.
    */
-  async function wasWhole({ id }: Source<object>): Promise<boolean> {
-    if (current.age() > TRUST_MS) await current.refresh();
-    return current.has(id);
-  }
-
-  /** Most reads find a view that is fresh, and wait for nothing but the documents. */
   async function once<D extends object, R>(
     projection: Projection<D>,
     read: (from: Documents<D>) => Promise<R>,
@@ -127,7 +121,8 @@ export function createReader(deps: {
       const known = catchUpWithinMs === undefined && isTrusted() ? readable(projection) : undefined;
       const from = known ?? (await open(projection));
       const result = await read(from.documents);
-      if ((current.age() <= TRUST_MS && current.has(from.id)) || (await wasWhole(from))) return result;
+      if (!isTrusted()) await current.refresh();
+      if (current.has(from.id)) return result;
     }
   }
 
@@ -138,7 +133,8 @@ export function createReader(deps: {
   ): AsyncGenerator<{ readonly collection: string; readonly rows: readonly T[] }> {
     const from = await open(projection);
     const checkWhole = async () => {
-      if (!(await wasWhole(from))) throw unreadable(projection.name, 'was rebuilt while it was being read');
+      if (!isTrusted()) await current.refresh();
+      if (!current.has(from.id)) throw unreadable(projection.name, 'was rebuilt while it was being read');
     };
     for await (const rows of read(from.documents)) {
       await checkWhole();
