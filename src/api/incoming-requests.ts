@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
-import { LONGEST_TEXT, textProblem, UnusableText } from '../domain/unicode.ts';
+import { textProblem, UnusableText } from '../domain/unicode.ts';
 
 /** What happens to every request before its handler. Call these before routes are added, and {@link answerInOrder} before other hooks. */
 
@@ -124,13 +124,9 @@ class UnknownPath extends Error {
  */
 export function refuseUnusableTexts(app: FastifyInstance): void {
   app.addHook('preValidation', (request, _reply, done) => {
-    const { url, query, body } = request;
-    const inAddress = isPlainAddress(url) ? undefined : textProblem(query, 'The address');
-    const problem = inAddress ?? (body === undefined ? undefined : textProblem(body, 'The body'));
+    const { query, body } = request;
+    const problem = textProblem(query, 'The address') ?? textProblem(body, 'The body');
     if (problem === undefined) done();
     else done(new UnusableText(`${problem}.`));
   });
 }
-
-/** An address without encoded characters has only printable ones, as the HTTP parser takes no others. */
-const isPlainAddress = (url: string): boolean => url.length <= LONGEST_TEXT && !url.includes('%');
