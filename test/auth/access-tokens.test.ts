@@ -187,7 +187,7 @@ test('a verified token still expires and can still be revoked', async () => {
   time = now;
 });
 
-test('a token of a former role is refused once the record of the user has changed, whatever has ended by then', async () => {
+test('a token of a former role is refused once the record of the user has changed, before anything has ended', async () => {
   const account: Account = { kind: 'Brand', id: brandId(7) };
   const add = async (email: string): Promise<string> => {
     const user = await users.add({ email, password: 'a long password', accounts: [account] }, { correlationId: 'x' });

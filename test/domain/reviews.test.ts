@@ -45,7 +45,7 @@ test('the brand of a completed booking reviews it once; an operator may for it',
     .thenRefused('BookingNotAllowed', /already been reviewed/);
 });
 
-test('others do not know the booking, whatever they send', () => {
+test('others do not know the booking, with any command', () => {
   given()
     .when(post({ brandId: brandId(4), rating: 9 }))
     .thenRefused('ResourceNotFound');

@@ -104,7 +104,7 @@ const isRead = (operation: Operation): operation is Operation & Read =>
 export const bookingOf = (operation: Command | Read): string | undefined =>
   operation.do === 'availability' ? undefined : operation.booking;
 
-/** A request that repeats a booking's key gets that booking, whatever has become of it. */
+/** A request that repeats a booking's key gets that booking, in any state. */
 function afterRequest(day: Day, { booking: name, hour, answer }: Command & { do: 'request' }, terms: Terms) {
   if (find(day, name) !== undefined) return answer === 'refused' ? undefined : day;
   const isOpen = openHours(day, terms).includes(hour);

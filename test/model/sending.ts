@@ -68,7 +68,7 @@ export class Sending {
     same('What was delivered', delivered().toSorted(), expected.toSorted());
   }
 
-  /** Each member gets the mails that the model knows of, and nobody else gets one. */
+  /** Each member gets the mails that the model knows of, and no other person gets one. */
   async #mail(isAway: boolean, emailOf: Sent['emailOf']): Promise<void> {
     const { smtp } = this.#outside;
     const { mails } = this.#model;

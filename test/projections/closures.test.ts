@@ -89,7 +89,7 @@ describe('a closure', () => {
   });
 });
 
-test('it is done once its days are closed or left out, in whichever order their events come', () => {
+test('it is done once its days are closed or left out, in any order of their events', () => {
   const parts = fc.subarray([0, 1, 2, 3], { minLength: 1, maxLength: 3 });
   fc.assert(
     fc.property(parts, fc.array(fc.nat()), (closedOnes, order) => {
