@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { envFor, foundAt, programs } from '../tool.ts';
-import { clickActions, keyActions, type RunningBrowser, type Tab } from './tab.ts';
+import { ANSWERS_WITHIN_MS, clickActions, keyActions, type RunningBrowser, type Tab } from './tab.ts';
 
 export const FIREFOX = programs('Firefox', 'apt-get install firefox-esr', 'firefox-esr');
 
@@ -32,7 +32,7 @@ export async function startFirefox(): Promise<RunningBrowser> {
       return tabOf(send, context);
     },
     async close() {
-      await send('browser.close', {});
+      await send('browser.close', {}).catch(() => child.kill('SIGKILL'));
       close();
       await ended;
       await rm(profile, { recursive: true, force: true });
@@ -72,13 +72,20 @@ async function connect(url: string): Promise<{ readonly send: Send; close(): voi
       last += 1;
       const id = last;
       const { promise, resolve, reject } = Promise.withResolvers<T>();
+      const lateness = setTimeout(
+        () => reject(new Error(`${method}: no answer to ${JSON.stringify(params)}`)),
+        ANSWERS_WITHIN_MS,
+      );
       waiting.set(id, (message) => {
         const { result, error, message: text } = JSON.parse(message);
         if (error === undefined) resolve(result);
         else reject(new Error(`${method}: ${error}: ${text}`));
       });
       socket.send(JSON.stringify({ id, method, params }));
-      return promise.finally(() => waiting.delete(id));
+      return promise.finally(() => {
+        clearTimeout(lateness);
+        waiting.delete(id);
+      });
     },
     close: () => socket.close(),
   };

@@ -24,6 +24,9 @@ export type RunningBrowser = {
   close(): Promise<void>;
 };
 
+/** How long a browser may take to answer a command. Without a limit, a page that never loads takes the whole time of its test. */
+export const ANSWERS_WITHIN_MS = 30_000;
+
 /** The keys that are no characters, by their code points in WebDriver. */
 export const KEYS = { enter: '\uE007', tab: '\uE004', escape: '\uE00C', down: '\uE015' } as const;
 

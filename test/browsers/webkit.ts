@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
 import { envFor, programs } from '../tool.ts';
-import { clickActions, keyActions, type RunningBrowser, type Tab } from './tab.ts';
+import { ANSWERS_WITHIN_MS, clickActions, keyActions, type RunningBrowser, type Tab } from './tab.ts';
 
 const [DRIVER, SCREEN_IN_MEMORY] = ['WebKitWebDriver', 'xvfb-run'];
 
@@ -59,7 +59,7 @@ export async function startWebKit(): Promise<RunningBrowser> {
       return tabOf(sendTo(handle));
     },
     async close() {
-      await send('DELETE', '');
+      await send('DELETE', '').catch(() => {});
       if (child.pid !== undefined) process.kill(-child.pid);
       await ended;
       await rm(folder, { recursive: true, force: true });
@@ -76,6 +76,7 @@ async function command<T>(url: string, method: string, path: string, body: objec
   const answer = await fetch(`${url}${path}`, {
     method,
     ...(method === 'POST' && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
   });
   const { value } = Object(await answer.json());
   if (!answer.ok) throw new Error(`${path}: ${value.error}: ${value.message}`);

@@ -1,5 +1,5 @@
 import { inflateSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { brandId, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
@@ -28,11 +28,20 @@ for (const { tool, start } of BROWSERS)
 function testIn(name: string, start: () => Promise<RunningBrowser>): void {
   let browser: RunningBrowser;
   let tab: Tab;
-  beforeAll(async () => {
+  let isOpen = false;
+  beforeEach(async () => {
+    if (isOpen) return;
     browser = await start();
     tab = await browser.newTab();
+    isOpen = true;
   });
-  afterAll(() => browser.close());
+  async function close(): Promise<void> {
+    if (isOpen) await browser.close();
+    isOpen = false;
+  }
+  // After a failure the browser may still be busy with a page, which the next test must not find.
+  afterEach(({ task }) => (task.result?.state === 'fail' ? close() : undefined));
+  afterAll(close);
 
   const open = (path: string, inTab = tab) => inTab.open(`${running.url}${path}`);
   const signIn = (user: User) => signInTo(tab, running.url, user);
