@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recordProof } from '../proof/proof.ts';
 import { garbage, requestOf, sizes } from './mutations.ts';
+import { startNeighbour } from './neighbour.ts';
 import type { Place, Sent } from './place.ts';
 import { openSenders, type Senders } from './senders.ts';
 
@@ -115,22 +116,34 @@ function* random(amount: number) {
 }
 
 test('answers garbage of every size in every field, and goes on', { timeout: 3_600_000 }, async () => {
-  const before = rssMiB();
+  const amount = Number(GARBAGE_REQUESTS);
+  const endNeighbour = startNeighbour(senders.url, senders.neighboursKey);
+  const memory = [rssMiB()];
   const sized = await tryAll(everySize());
-  const tried = await tryAll(random(Number(GARBAGE_REQUESTS)));
+  memory.push(rssMiB());
+  let tried = 0;
+  const requests = [...random(amount)];
+  for (let from = 0; from < amount; from += amount / 4) {
+    tried += await tryAll(requests.slice(from, from + amount / 4));
+    memory.push(rssMiB());
+  }
+  const neighbour = await endNeighbour();
   const places = chosen();
+  const took = `longest ${Math.round(longest.ms)} ms`;
+  const others = `${neighbour.count} answers to another account, p99 ${Math.round(neighbour.p99)} ms, longest ${Math.round(neighbour.longest)} ms`;
+  const grown = `memory after each part ${memory.map(Math.round).join(', ')} MiB`;
   console.log(
     `${places.length} places, ${sized} sizes, ${tried} random requests, seed ${SEED}; ` +
-      `${JSON.stringify(Object.fromEntries([...statuses].sort()))}; memory ${Math.round(before)} → ${Math.round(rssMiB())} MiB; ` +
-      `longest ${Math.round(longest.ms)} ms: ${longest.what.slice(0, 200)}`,
+      `${JSON.stringify(Object.fromEntries([...statuses].sort()))}; ${grown}; ${others}; ${took}: ${longest.what.slice(0, 200)}`,
   );
+  expect(neighbour.refused).toEqual([]);
   expect(problems.slice(0, 20)).toEqual([]);
   expect(senders.isRunning()).toBe(true);
-  expect(tried).toBe(Number(GARBAGE_REQUESTS));
+  expect(tried).toBe(amount);
   recordProof({
     search: 'garbage: `npm run test:system -- test/garbage`',
     promise: 'no 500, no connection without an answer, every error in one shape, within 10 s',
-    tried: `${places.length} places, each field at 3 sizes in 3 ways (${sized}), ${tried} random requests; longest ${Math.round(longest.ms)} ms`,
+    tried: `${places.length} places, each field at 3 sizes in 3 ways (${sized}), ${tried} random requests; ${took}; ${others}; ${grown}`,
     seed: SEED,
   });
 });

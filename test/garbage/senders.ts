@@ -28,16 +28,23 @@ export async function openSenders() {
     return { 'x-forwarded-for': `100.${(addresses >> 8) & 255}.${addresses & 255}.7` };
   };
 
+  async function venue(args: readonly string[], input = ''): Promise<string> {
+    const { code, stdout, stderr } = await runNode('src/cli.js', args, { DATA_DIR: dataDir, ...env }, { input });
+    if (code !== 0) throw new Error(stderr);
+    return stdout;
+  }
+
   let users = 0;
   /** A new member of an account. */
   async function member(account: readonly string[], role: string) {
     users += 1;
     const email = `garbage-${users}@example.com`;
-    const args = ['user', 'add', '--email', email, '--role', role.toLowerCase(), ...account];
-    const added = await runNode('src/cli.js', args, { DATA_DIR: dataDir, ...env }, { input: PASSWORD });
-    if (added.code !== 0) throw new Error(added.stderr);
+    await venue(['user', 'add', '--email', email, '--role', role.toLowerCase(), ...account], PASSWORD);
     return { email, password: PASSWORD };
   }
+
+  const added = JSON.parse(await venue(['brand', 'add', '--name', 'Neighbour', '--json']));
+  const issued = JSON.parse(await venue(['api-key', 'issue', '--brand', String(added.id), '--json']));
 
   const headers = new Map<string, Readonly<Record<string, string>>>();
   const places: Place[] = [];
@@ -78,6 +85,8 @@ export async function openSenders() {
   return {
     url,
     pid: service.pid,
+    /** The key of a brand that sends no garbage. */
+    neighboursKey: String(issued.key),
     places: (): readonly Place[] => places,
     async headersOf(sender: string): Promise<Readonly<Record<string, string>>> {
       if (signedOut.delete(sender)) await browsers.get(sender)?.();
