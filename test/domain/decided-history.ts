@@ -217,7 +217,7 @@ export class DecidedHistory {
 
   #review(by: number, booking: number, rating: number): Both {
     const id = this.#nextId();
-    const texts = { title: `Review ${booking}`, content: 'It was good.' };
+    const texts = { title: `Review ${booking}`, content: `Personal text of brand:${by}.` };
     const ids = { reviewId: reviewId(id), bookingId: bookingId(booking), brandId: brandId(by) };
     const state = findBooking(this.log.state(this.#dayOf(booking), aggregates.spaceDay), bookingId(booking));
     const decision = this.log.decide(streamOf.review(booking), aggregates.review, this.#model.now, (before) =>
