@@ -38,7 +38,7 @@ import { challengeOf } from './auth/resources.ts';
 import { PATHS } from './authorization-server/paths.ts';
 import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
-import { type Core, openCore } from './core.ts';
+import { type Core, type CoreOptions, openCore } from './core.ts';
 import { createLogFollower } from './credentials/follow-log.ts';
 import { demoSignIns } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
@@ -239,9 +239,14 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 
 /**
  * Starts the configured roles. Resolves once requests are being answered.
+ * @param options.clock what events are dated with; the machine's clock by default
  * @param options.withWriter starts the thread that makes the durable commits; otherwise this thread makes them
  */
-export async function startService(config: Config, logger: Logger, options: { readonly withWriter?: boolean } = {}) {
+export async function startService(
+  config: Config,
+  logger: Logger,
+  options: Pick<CoreOptions, 'clock' | 'withWriter'> = {},
+) {
   const monitoring = await openMonitoring(config, logger);
   const core = await openCore(config, logger, { ...options, ...defined({ metrics: monitoring?.metrics }) });
   const { projector, webhooks, mail, mailContent } = core;

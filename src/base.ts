@@ -74,8 +74,7 @@ async function buildBase(given: Config, logger: Logger, clock: Clock, kind: Node
     retireAfterMs: config.retireAfterMs,
     ...(kind === 'tool' && { catchUpWithinMs: TOOL_CATCHES_UP_WITHIN_MS }),
   });
-  const { clockShift } = config;
-  const clockWatch = createClockWatch({ events, documents, heartbeats, clockShift, logger });
+  const clockWatch = createClockWatch({ events, documents, heartbeats, clock, logger });
   return {
     /** With the former secret keys of the store. */
     config,

@@ -31,6 +31,7 @@ const UNIT = [
 const SYSTEM = [
   'test/{ci,clients,fair-share,garbage,model,pasted,release,soak}/**/*.test.ts',
   'test/linearizability/histories*.test.ts',
+  'test/simulation/simulation.test.ts',
   'test/service/!(kill|several-processes).test.ts',
   'test/{cut-connections,dropped-connection,round-trips,stand-still}.test.ts',
   'test/document-store/mongodb/!(failures|server-url).test.ts',
@@ -89,6 +90,7 @@ export const LONGEST = [
   'linearizability/histories-on-servers.test.ts',
   'linearizability/histories.test.ts',
   'model/histories.test.ts',
+  'simulation/simulation.test.ts',
   'service/export-import.test.ts',
   'projector/projector.test.ts',
   'threads/writer.test.ts',

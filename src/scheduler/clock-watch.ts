@@ -16,17 +16,17 @@ const NOT_COMPARED_YET = 'The clock of this machine could not be compared yet';
 /**
  * Checks whether the clock of this machine is right enough for timed commands (docs/decisions/time.md): not behind the last event, and
  * near those of the other processes and of MongoDB.
- * @param deps.clockShift the shift of this process, in milliseconds. A forward one counts only against the last event
+ * @param deps.clock what events are dated with. A shift forward (`CLOCK_SHIFT`) counts only against the last event
  */
 export function createClockWatch(deps: {
   readonly events: Pick<EventStore, 'lastEvent'>;
   readonly documents: Pick<OperatedDocumentStore, 'now'>;
   readonly heartbeats: Pick<Heartbeats<object>, 'clockLeads'>;
-  readonly clockShift: number;
+  readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'error' | 'warn'>;
   readonly wall?: Clock;
 }) {
-  const { events, documents, heartbeats, clockShift, logger, wall = systemClock() } = deps;
+  const { events, documents, heartbeats, clock, logger, wall = systemClock() } = deps;
   /** The problem that the last complete check has found. */
   let problem: string | undefined;
   let hasChecked = false;
@@ -34,7 +34,7 @@ export function createClockWatch(deps: {
 
   async function findProblem(): Promise<string | undefined> {
     const at = (await events.lastEvent())?.metadata.at;
-    const behind = typeof at === 'string' ? Date.parse(at) - Math.max(clockShift, 0) - wall() : 0;
+    const behind = typeof at === 'string' ? Date.parse(at) - Math.max(clock(), wall()) : 0;
     if (behind > TOLERANCE_MS)
       return `The clock of this machine is ${lengthOf(behind)} behind the last event in the log`;
     const mongo = await documents.now();

@@ -32,7 +32,7 @@ const watch = (clockShift = 0) =>
     },
     documents: { now: async () => mongo },
     heartbeats: { clockLeads: () => leads },
-    clockShift,
+    clock: () => wall + clockShift,
     logger,
     wall: () => wall,
   });

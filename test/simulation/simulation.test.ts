@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { expect, test } from 'vitest';
+import { recordProof } from '../proof/proof.ts';
+import type { Outcome } from './simulate.ts';
+
+/** SIMULATED_MONTHS=1000 simulates more, SIMULATION_SEED repeats a run. */
+const MONTHS = Number(process.env.SIMULATED_MONTHS ?? 20);
+const SEED = Number(process.env.SIMULATION_SEED ?? Date.now() % 2 ** 31);
+const DAY_MS = 86_400_000;
+
+type Month = Outcome & { readonly seed: number };
+
+/** Simulates in a process of its own, whose clocks and timers are replaced. */
+async function simulated(seed: number, months: number): Promise<readonly Month[]> {
+  const env = { PATH: process.env.PATH, TZ: 'UTC', SIMULATION_SEED: String(seed), SIMULATED_MONTHS: String(months) };
+  const child = spawn(process.execPath, ['test/simulation/main.ts'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const found: Month[] = [];
+  for await (const line of createInterface(child.stdout)) {
+    const printed = JSON.parse(line);
+    if ('shortest' in printed) throw new Error(asTest(printed.shortest));
+    found.push(printed);
+  }
+  return found;
+}
+
+/** A plan that fails, as a test that can be pasted into plans.test.ts. */
+const asTest = ({ plan, problems }: { readonly plan: object; readonly problems: readonly string[] }): string =>
+  [...problems, `test('…', () => holds(${JSON.stringify(plan)}));`].join('\n');
+
+test('whatever fails, nothing is lost, doubled or out of order in simulated months', { timeout: DAY_MS }, async () => {
+  const months = await simulated(SEED, MONTHS);
+  expect(months.flatMap(({ problems }) => problems)).toEqual([]);
+  expect(months.length).toBe(MONTHS);
+  const sum = (of: (month: Month) => number) => months.reduce((total, month) => total + of(month), 0);
+  const tries = sum((month) => Object.values(month.tries).reduce((a, b) => a + b, 0));
+  const tried = `${MONTHS} months of three processes: ${tries} commands, ${sum((month) => month.events)} events, ${sum(
+    (month) => month.deliveries,
+  )} POSTs, ${sum((month) => month.mails)} mails, ${sum((month) => month.faults)} faults`;
+  recordProof({
+    search: 'Simulated months: `SIMULATED_MONTHS=1000 npm run test:system -- test/simulation/simulation`',
+    promise:
+      'no overlap, no lost or doubled command, delivery or mail, one holder of a lease, read models as the log says',
+    tried,
+    seed: SEED,
+  });
+});
+
+test('a month that is simulated again goes the same way', { timeout: DAY_MS }, async () => {
+  const [, second] = await simulated(SEED, 2);
+  const [again] = await simulated(SEED + 1, 1);
+  expect(again).toEqual(second);
+});
