@@ -31,7 +31,7 @@ const UNIT = [
 const SYSTEM = [
   'test/{ci,clients,fair-share,garbage,model,pasted,release,soak}/**/*.test.ts',
   'test/linearizability/histories*.test.ts',
-  'test/simulation/simulation.test.ts',
+  'test/simulation/{every-await,simulation}.test.ts',
   'test/service/!(kill|several-processes).test.ts',
   'test/{cut-connections,dropped-connection,round-trips,stand-still}.test.ts',
   'test/document-store/mongodb/!(failures|server-url).test.ts',
@@ -91,6 +91,7 @@ export const LONGEST = [
   'linearizability/histories.test.ts',
   'model/histories.test.ts',
   'simulation/simulation.test.ts',
+  'simulation/every-await.test.ts',
   'service/export-import.test.ts',
   'projector/projector.test.ts',
   'threads/writer.test.ts',

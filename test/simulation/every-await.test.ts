@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { recordProof } from '../proof/proof.ts';
+
+/** Default: the first call from each place in the source. */
+const EVERY_CALL = process.env.EVERY_AWAIT === 'call';
+/** Cases that a process tries, of two at the same time. */
+const AT_ONCE = 480;
+const IN_PARALLEL = 2;
+
+const RUN = fileURLToPath(new URL('every-await-run.ts', import.meta.url));
+
+type Tried = {
+  readonly calls: number;
+  readonly sites: number;
+  readonly cases: number;
+  readonly failures: readonly { readonly case: number }[];
+};
+
+/** Tries so many cases. One alone: `node test/simulation/every-await-run.ts --from CASE`. */
+async function tryFrom(from: number, count: number): Promise<Tried> {
+  const args = [RUN, `--from=${from}`, `--count=${count}`, ...(EVERY_CALL ? ['--every-call'] : [])];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 26 });
+  return JSON.parse(stdout);
+}
+
+/**
+ * Two processes of the service, on stores in memory and in virtual time, through a day in which a call of one of them to a store fails, hangs
+ * or ends the process, before or after its effect.
+ */
+test('whatever becomes of a call to a store, nothing is lost or done twice', async () => {
+  const { calls, sites, cases } = await tryFrom(0, 0);
+  const starts = Array.from({ length: Math.ceil(cases / AT_ONCE) }, (_, index) => index * AT_ONCE);
+  async function tryNext(): Promise<void> {
+    for (let from = starts.shift(); from !== undefined; from = starts.shift())
+      expect((await tryFrom(from, AT_ONCE)).failures).toEqual([]);
+  }
+  await Promise.all(Array.from({ length: IN_PARALLEL }, tryNext));
+  console.log(`${cases} faults in ${calls} calls from ${sites} places`);
+  recordProof({
+    search: 'every await: `EVERY_AWAIT=call npm run test:system -- test/simulation/every-await`',
+    promise:
+      'events once, read models as the log says, no role twice, each delivery and mail sent and no other, if a call fails, hangs, or ends its process',
+    tried: `${cases} faults in a day of two processes, which make ${calls} calls from ${sites} places`,
+  });
+}, 36_000_000);
