@@ -40,7 +40,7 @@ test('whatever becomes of a call to a store, nothing is lost or done twice', asy
   await Promise.all(Array.from({ length: IN_PARALLEL }, tryNext));
   console.log(`${cases} faults in ${calls} calls from ${sites} places`);
   recordProof({
-    search: 'every await: `EVERY_AWAIT=call npm run test:system -- test/simulation/every-await`',
+    search: 'every await: `npm run test:system -- test/simulation/every-await`',
     promise:
       'events once, read models as the log says, no role twice, each delivery and mail sent and no other, if a call fails, hangs, or ends its process',
     tried: `${cases} faults in a day of two processes, which make ${calls} calls from ${sites} places`,
