@@ -38,23 +38,27 @@ export async function problemsAtTheEnd(world: World): Promise<readonly string[]>
 
 /** Each accepted try is in the log, once; none that was refused is. */
 function wrongAnswers({ clients, log }: World): readonly string[] {
-  const events = [...log.events.values()].map(({ event }) => event);
-  const byCorrelation = Map.groupBy(events, ({ metadata }) => metadata.correlationId);
-  const requests = events.flatMap((event) => (event.type === 'BookingRequested' ? [event.data] : []));
-  const byKey = Map.groupBy(requests, ({ idempotencyKey }) => idempotencyKey);
+  const logged = [...log.events.values()];
+  const byCorrelation = Map.groupBy(logged, ({ event }) => event.metadata.correlationId);
+  const requests = logged.flatMap(({ event, at }) =>
+    event.type === 'BookingRequested' ? [{ id: event.data.bookingId, key: event.data.idempotencyKey, at }] : [],
+  );
+  const byKey = Map.groupBy(requests, ({ key }) => key);
   return clients.tries.flatMap((made) => {
     const { correlationId, outcome, bookingId, key } = made;
     const found = byCorrelation.get(correlationId) ?? [];
     const told = `${correlationId} was ${outcome}`;
-    if (outcome === 'refused' && found.length > 0) return [`${told}, and ${found[0]?.type} is in the log`];
+    if (outcome === 'refused' && found.length > 0) return [`${told}, and ${found[0]?.event.type} is in the log`];
     if (made.events !== undefined && found.length !== made.events)
       return [`${told} with ${made.events} events; the log has ${found.length}`];
     if (bookingId !== undefined && !log.bookings.has(bookingId))
       return [`${told} as booking ${bookingId}, which is not in the log`];
-    const ofKey = key === undefined ? [] : (byKey.get(key) ?? []);
-    if (ofKey.length > 1) return [`${key} has made ${ofKey.length} bookings`];
-    if (outcome === 'accepted' && key !== undefined && ofKey[0]?.bookingId !== bookingId)
-      return [`${told} as booking ${bookingId}; its key has made ${ofKey[0]?.bookingId}`];
+    const [first, ...others] = key === undefined ? [] : (byKey.get(key) ?? []);
+    if (others.length > 0) return [`${key} has made ${others.length + 1} bookings`];
+    if (outcome === 'accepted' && key !== undefined && first?.id !== bookingId)
+      return [`${told} as booking ${bookingId}; its key has made ${first?.id}`];
+    if (outcome === 'refused' && first !== undefined && first.at < made.at)
+      return [`${told}, though its key had made booking ${first.id}`];
     return [];
   });
 }
