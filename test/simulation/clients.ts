@@ -10,14 +10,15 @@ import { accepted } from '../accepted.ts';
 import { clockAt, daysAfter } from '../model/moments.ts';
 import type { Fleet } from './fleet.ts';
 import type { Action } from './plan.ts';
+import type { Process } from './process.ts';
 import { virtualNow } from './virtual-time.ts';
 
 /** How long a client waits for an answer, and how often it asks another process after none. */
 const ANSWERED_WITHIN_MS = 30_000;
 const TRIES = 4;
 const TRY_AGAIN_MS = 1_500;
-/** A mail that was written before may still be on its way. */
-const LEFT_FOR_MS = 30_000;
+/** A mail that was written before may still be on its way, until its process has gone on for as long. */
+const LEFT_FOR_MS = 15_000;
 
 /** A try of a command, as its client saw it. */
 export type Try = {
@@ -108,10 +109,10 @@ export class Clients {
       await this.take({ do: 'register', account, events: 15 }, 0, `set-up-${account}`);
   }
 
-  /** Whether a user has long been told that it left. */
-  hasLeft(userId: string): boolean {
-    const leftAt = this.#helperLeftAt ?? Number.POSITIVE_INFINITY;
-    return userId === this.#user('helper') && virtualNow() > leftAt + LEFT_FOR_MS;
+  /** Whether a user has left for so long that a process must know it. */
+  hasLeft(userId: string, { thawedAt }: Process): boolean {
+    const since = Math.max(this.#helperLeftAt ?? Number.POSITIVE_INFINITY, thawedAt);
+    return userId === this.#user('helper') && virtualNow() > since + LEFT_FOR_MS;
   }
 
   /** Carries out an action, as often as it takes. */

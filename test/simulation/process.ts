@@ -31,6 +31,8 @@ export class Process implements Machine {
   service: Service | undefined;
   readonly index: number;
   readonly #reach: Reach;
+  /** When it last went on after it was frozen. */
+  thawedAt = Number.NEGATIVE_INFINITY;
   #frozen: PromiseWithResolvers<void> | undefined;
 
   constructor(index: number, clockErrorMs: number, reach: Reach) {
@@ -60,10 +62,6 @@ export class Process implements Machine {
     this.service = undefined;
   }
 
-  get isFrozen(): boolean {
-    return this.#frozen !== undefined;
-  }
-
   /** As by SIGSTOP: whatever it was about to do, it does once it thaws. */
   freeze(): void {
     this.#frozen ??= Promise.withResolvers();
@@ -72,6 +70,7 @@ export class Process implements Machine {
   thaw(): void {
     this.#frozen?.resolve();
     this.#frozen = undefined;
+    this.thawedAt = virtualNow();
   }
 
   /** Every call to the outside and every answer passes here: not while the process is frozen, and never once it is dead. */

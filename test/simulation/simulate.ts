@@ -76,8 +76,8 @@ export async function simulate({ seed, begin, entries }: Plan, isStopping = (): 
   const log = new LogChecks({ now: calendar.now, report, wasClockWrongAfter: (at) => clocks.wasWrongAfter(at) });
   const outside = new Outside(createRandom(seed + 2), {
     onDelivery: log.sends,
-    onMail: ({ mail }) => {
-      if (clients.hasLeft(mail.userId)) report(`A former member gets the mail ${mail.subject}`);
+    onMail: ({ mail, process }) => {
+      if (clients.hasLeft(mail.userId, process)) report(`A former member gets the mail ${mail.subject}`);
     },
   });
   const leases = new Leases(report);
@@ -180,20 +180,22 @@ class Clocks {
 /** Checks that no lease has two holders. */
 class Leases {
   readonly #report: (problem: string) => void;
-  #held: { readonly process: Process; readonly name: string; readonly lease: Lease }[] = [];
+  #acquired: { readonly process: Process; readonly name: string; readonly lease: Lease }[] = [];
 
   constructor(report: (problem: string) => void) {
     this.#report = report;
   }
 
   acquired(process: Process, name: string, lease: Lease): void {
-    this.#held.push({ process, name, lease });
+    this.#acquired.push({ process, name, lease });
     this.look();
   }
 
   look(): void {
-    this.#held = this.#held.filter(({ process, lease }) => !process.isDead && process.run(() => lease.isHeld()));
-    for (const [name, holders] of Map.groupBy(this.#held, ({ name }) => name))
+    // One that is not held now may count as held again by mistake.
+    this.#acquired = this.#acquired.filter(({ process }) => !process.isDead);
+    const held = this.#acquired.filter(({ process, lease }) => process.run(() => lease.isHeld()));
+    for (const [name, holders] of Map.groupBy(held, (each) => each.name))
       if (holders.length > 1)
         this.#report(`${name} is held by the processes ${holders.map(({ process }) => process.index).join(' and ')}`);
   }
