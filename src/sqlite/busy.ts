@@ -24,16 +24,24 @@ class FileLocked extends Unavailable {
   }
 }
 
-/** The disk is full. Nothing was stored. */
-class DiskFull extends Unavailable {
-  constructor({ what, path }: Pick<FileName, 'what' | 'path'>, cause: unknown) {
-    super(
-      `The disk of the ${what} ${path} is full`,
-      cause,
-      'The disk is full, so nothing can be written at the moment',
-    );
-    this.name = 'DiskFull';
-  }
+/** What can be wrong with the disk, by SQLite's code: for the operator, and for the client. */
+const DISK_PROBLEMS: ReadonlyMap<number | undefined, { readonly problem: string; readonly publicMessage: string }> =
+  new Map([
+    [8, { problem: 'is read-only', publicMessage: 'The disk is read-only, so nothing can be written at the moment' }],
+    // The disk may have what could not be confirmed.
+    [10, { problem: 'fails', publicMessage: 'The disk fails, and whether this was done is not known' }],
+    [13, { problem: 'is full', publicMessage: 'The disk is full, so nothing can be written at the moment' }],
+    [
+      14,
+      { problem: 'cannot be used', publicMessage: 'The disk cannot be used, so nothing can be written at the moment' },
+    ],
+  ]);
+
+/** The error that names the file if its disk is the cause; otherwise as it is. */
+function diskProblem({ what, path }: Pick<FileName, 'what' | 'path'>, error: unknown): unknown {
+  const found = DISK_PROBLEMS.get(primaryCode(error));
+  if (found === undefined) return error;
+  return new Unavailable(`The disk of the ${what} ${path} ${found.problem}`, error, found.publicMessage);
 }
 
 export type RetryWhileBusy = <Result>(attempt: () => Result) => Promise<Result>;
@@ -65,7 +73,7 @@ export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>): Ret
       } catch (error) {
         if (!isBusy(error)) {
           lockedSince = undefined;
-          throw primaryCode(error) === FULL ? new DiskFull(file, error) : error;
+          throw diskProblem(file, error);
         }
         const now = performance.now();
         if (now > noteLocked(now, startedAt)) throw new FileLocked(file, error);
@@ -85,7 +93,6 @@ export const isDamage = (error: unknown): boolean => DAMAGE.has(primaryCode(erro
 
 // sqlite.org/rescode.html
 const BUSY = 5;
-const FULL = 13;
 const DAMAGE: ReadonlySet<number | undefined> = new Set([11, 26]);
 
 /** SQLite's primary result code: the low byte of an extended one. */

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { isBusy } from '../../src/sqlite/busy.ts';
 import { DataVersion } from '../../src/sqlite/data-version.ts';
 import { openDatabase, transaction } from '../../src/sqlite/database.ts';
+import { sqliteFaults } from './faults.ts';
 
 let folder: string;
 let path: string;
@@ -122,6 +124,30 @@ describe('transaction', () => {
     const error = await transaction(one, 'lazy', () => add(one, 'a')).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ message: expect.stringContaining('UNIQUE') });
     expect([isBusy(error), isBusy(new Error('busy')), isBusy('busy')]).toEqual([false, false, false]);
+  });
+});
+
+describe('a disk that refuses writes', () => {
+  test('that is read-only is named', async () => {
+    const [one, other] = await openTwo();
+    // Answers as SQLite does where a file or its disk may not be written.
+    one.exec('PRAGMA query_only = ON');
+    const refused = transaction(one, 'durable', () => add(one, 'a'));
+    await expect(refused).rejects.toThrow(`The disk of the test file ${path} is read-only`);
+    await expect(refused).rejects.toBeInstanceOf(Unavailable);
+    expect(notes(other)).toEqual([]);
+  });
+
+  test('whose writes fail is named, and whether they were made is not known', async () => {
+    const [one] = await openTwo();
+    const faults = sqliteFaults();
+    onTestFinished(() => faults.restore());
+    faults.arm(1, false);
+    const refused = transaction(one, 'durable', () => add(one, 'a'));
+    await expect(refused).rejects.toMatchObject({
+      message: `The disk of the test file ${path} fails`,
+      publicMessage: 'The disk fails, and whether this was done is not known',
+    });
   });
 });
 
