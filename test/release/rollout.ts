@@ -109,6 +109,7 @@ export async function rollOutAndBack(options: {
     acknowledged: load?.acknowledged.length ?? 0,
     ...countDeliveries([receiver]),
     stale: load?.stale() ?? 0,
+    killed: fleet.killed(),
     broken,
   };
 }

@@ -44,14 +44,14 @@ export async function disturb(
   await Promise.all(Array.from({ length: atOnce }, one));
 }
 
-const answers = ({ roles }: Member): boolean => roles.split(',').includes('api');
+export const answers = ({ roles }: Member): boolean => roles.split(',').includes('api');
 
 type Action = (scene: Scene, member: Member) => Promise<void>;
 
 /** After a kill, an operator or a process supervisor takes a moment to restart it. */
 const MAX_AWAY_MS = 2_000;
 
-const kill: Action = async ({ fleet, random, progress }, member) => {
+export const kill: Action = async ({ fleet, random, progress }, member) => {
   const awayMs = random.between(0, MAX_AWAY_MS);
   progress(`kill -9 ${member.roles}, down for ${awayMs} ms`);
   await fleet.end(member.process, 'SIGKILL');

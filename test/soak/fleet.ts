@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type NodeProcess, startNode } from '../service/node-process.ts';
+import { freePort } from '../free-port.ts';
+import { killNode, type NodeProcess, startNode } from '../service/node-process.ts';
 import type { Store } from './store.ts';
 
 /** How long a process may take to be ready: longer than any freeze or start on a busy machine. */
@@ -23,10 +24,14 @@ export type Fleet = {
   readonly answering: ReadonlySet<NodeProcess>;
   /** Problems with processes: ended by themselves or with an error, or never ready. */
   readonly broken: readonly string[];
+  /** How many processes have been killed. */
+  readonly killed: () => number;
   /** Starts a process. Once it is ready it serves, if it has the role. */
   start(options?: Start): Promise<NodeProcess>;
   /** Ends a process. A load balancer stops using a process that reports stopping; a killed one only once it notices. */
   end(process: NodeProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  /** Starts a process and kills it so many milliseconds later, ready or not. */
+  startAndKill(roles: string, afterMs: number): Promise<void>;
   /** Suspends a process. A load balancer that notices stops using it until it reports ready again. */
   freeze(process: NodeProcess, forMs: number, isNoticed: boolean): Promise<void>;
   /** Runs an action during which no process can answer; requests continue nevertheless. */
@@ -48,6 +53,7 @@ export function createFleet(store: Pick<Store, 'settings'>): Fleet {
   const serving: NodeProcess[] = [];
   const broken: string[] = [];
   let tolerated: string | undefined;
+  let killed = 0;
 
   const leave = (list: NodeProcess[], process: NodeProcess): void => {
     const at = list.indexOf(process);
@@ -99,6 +105,7 @@ export function createFleet(store: Pick<Store, 'settings'>): Fleet {
     serving,
     answering,
     broken,
+    killed: () => killed,
     async start({ roles = ALL_ROLES, release } = {}) {
       const answers = roles.split(',').includes('api');
       // A process that answers no requests reports only that it runs.
@@ -118,9 +125,16 @@ export function createFleet(store: Pick<Store, 'settings'>): Fleet {
     async end(process, signal) {
       running.delete(process);
       if (signal === 'SIGTERM') withdraw(process);
+      else killed += 1;
       const code = await process.end(signal);
       if (signal === 'SIGTERM' && code !== 0)
         broken.push(`A process ended with ${code}: ${process.output.stdout}${process.output.stderr}`);
+    },
+    async startAndKill(roles, afterMs) {
+      const at = performance.now() + afterMs;
+      const env = { ...settings, ROLES: roles, PORT: String(await freePort()) };
+      if (await killNode('src/main.js', [], env, () => performance.now() > at)) killed += 1;
+      else broken.push('A process ended by itself while it was starting');
     },
     async freeze(frozen, forMs, isNoticed) {
       if (isNoticed) withdraw(frozen);

@@ -17,6 +17,8 @@ export type Outcome = {
   readonly repeated: number;
   /** Answers that did not show a booking answered 201 earlier, because the wait of 2 s had run out. */
   readonly stale: number;
+  /** Processes that were killed. */
+  readonly killed: number;
   /** Violations; empty if every promise held. */
   readonly broken: readonly string[];
 };
@@ -127,6 +129,7 @@ export async function playRound(
     acknowledged: load?.acknowledged.length ?? 0,
     ...countDeliveries(receivers),
     stale: load?.stale() ?? 0,
+    killed: fleet.killed(),
     broken,
   };
 }

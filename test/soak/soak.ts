@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { recordProof } from '../proof/proof.ts';
 import { HISTORY } from '../release/releases.ts';
 import { rollOutAndBack } from '../release/rollout.ts';
 import { find, ToolMissing } from '../tool.ts';
 import { chaos } from './chaos.ts';
 import { closures } from './closures.ts';
+import { kills } from './kills.ts';
 import { outage } from './outage.ts';
 import { poison } from './poison.ts';
 import { createRandom } from './random.ts';
@@ -21,7 +23,10 @@ const SCENARIOS: Readonly<Record<string, (options: RoundOptions) => Promise<Outc
   closures,
   receivers,
   outage,
+  kills,
 };
+/** Takes longer than all others together, so only `--only` plays it. */
+const LONG = 'kills';
 
 const HELP = `npm run soak -- [--minutes 10] [--seed N] [--only scenario] [--engines embedded,stand-ins] [--quiet]
 
@@ -39,6 +44,7 @@ its wait of 2 s ran out. Exits with 1 after the first round that broke a promise
                   closures   hours are closed, taken by own events, reopened and booked at once, under kills
                   outage     the log is down or locked for a moment, or its connections break (not on servers given)
                   receivers  a receiver hangs and one fails, beside one that works
+                  kills      200 kills in a row on one store (KILLS=1000 for more); only if it is named here
   --engines     on what: embedded (default), stand-ins (a server that speaks the protocol of EventStoreDB, and the MongoDB
                   of the tests), or both, in turn
   --quiet       no lines between the rounds
@@ -77,7 +83,7 @@ const minutes = Number(options.minutes);
 if (!(minutes > 0)) fail('--minutes: more than 0');
 const firstSeed = options.seed === undefined ? randomInt(2 ** 31) : Number(options.seed);
 if (!Number.isSafeInteger(firstSeed) || firstSeed < 0) fail('--seed: a whole number');
-let names = options.only === undefined ? Object.keys(SCENARIOS) : [options.only];
+let names = options.only === undefined ? Object.keys(SCENARIOS).filter((name) => name !== LONG) : [options.only];
 if (names.some((name) => SCENARIOS[name] === undefined)) fail(`--only: one of ${Object.keys(SCENARIOS).join(', ')}`);
 
 async function openEngines(): Promise<Engines[]> {
@@ -104,7 +110,7 @@ if ('missing' in history && names.includes('rollout')) {
 }
 if (engines.some(({ name }) => name === 'given')) names = names.filter((name) => name !== 'outage');
 if (names.length === 0) fail(`--only ${options.only}: not on this machine, or not on these servers`);
-const totals = { rounds: 0, acknowledged: 0, deliveries: 0, repeated: 0, stale: 0 };
+const totals = { rounds: 0, acknowledged: 0, deliveries: 0, repeated: 0, stale: 0, killed: 0 };
 const endsAt = performance.now() + minutes * 60_000;
 let broken = false;
 
@@ -123,11 +129,11 @@ for (let round = 0; performance.now() < endsAt && !broken; round++) {
   progress(`round ${round + 1}: ${name}, ${on.name}`);
   const outcome = await play({ store, random, forMs: random.between(15_000, 40_000), progress });
   totals.rounds += 1;
-  for (const key of ['acknowledged', 'deliveries', 'repeated', 'stale'] as const) totals[key] += outcome[key];
-  const { acknowledged, deliveries, repeated, stale } = outcome;
+  for (const key of ['acknowledged', 'deliveries', 'repeated', 'stale', 'killed'] as const) totals[key] += outcome[key];
+  const { acknowledged, deliveries, repeated, stale, killed } = outcome;
   console.log(
     `${name.padEnd(9)}  ${on.name.padEnd(9)}  seed ${seed}  ${seconds()}  ${acknowledged} acknowledged, ${deliveries} deliveries, ` +
-      `${repeated} repeated, ${stale} stale  ${outcome.broken.length === 0 ? 'held' : 'BROKEN'}`,
+      `${repeated} repeated, ${stale} stale, ${killed} killed  ${outcome.broken.length === 0 ? 'held' : 'BROKEN'}`,
   );
   if (outcome.broken.length === 0) {
     await store.remove();
@@ -143,10 +149,17 @@ for (let round = 0; performance.now() < endsAt && !broken; round++) {
 }
 
 const { rounds, ...figures } = totals;
-console.log(
-  `\n${rounds} rounds: ${Object.entries(figures)
-    .map(([what, count]) => `${count} ${what}`)
-    .join(', ')}`,
-);
+const tried = `${rounds === 1 ? '1 round' : `${rounds} rounds`}: ${Object.entries(figures)
+  .map(([what, count]) => `${count} ${what}`)
+  .join(', ')}`;
+console.log(`\n${tried}`);
+if (!broken)
+  recordProof({
+    search: `soak: \`npm run soak${options.only === undefined ? '' : ` -- --only ${options.only}`}\``,
+    promise:
+      'Nothing acknowledged is lost, nothing exists twice, every delivery arrives, and `verify` finds no difference',
+    tried: `${tried}, on ${engines.map(({ name }) => name).join(' and ')}`,
+    seed: firstSeed,
+  });
 for (const each of engines) await each.close();
 process.exit(broken ? 1 : 0);
