@@ -61,6 +61,19 @@ export async function openEvents(
   return openEventStoreDb({ url: eventStoreUrl, ...names, logger }).catch(inOneLine('EVENTSTORE_URL'));
 }
 
+/** Reads every page of the files of the store, for damage that opening them does not meet. @throws {UnusableStore} if there is any */
+export async function checkFiles({ eventStoreUrl, mongoUrl, dataDir }: StoreConfig): Promise<void> {
+  const { checkFile } = await import('./sqlite/check-file.ts');
+  if (eventStoreUrl === undefined) {
+    const { logFile } = await import('./event-store/sqlite/log-file.ts');
+    checkFile(logFile(join(dataDir, LOG_FILE)));
+  }
+  if (mongoUrl === undefined) {
+    const { filesIn } = await import('./document-store/sqlite/files.ts');
+    for (const file of filesIn(dataDir)) checkFile(file);
+  }
+}
+
 /** How long a command waits for a server: as long as an election of MongoDB takes, so that a backup survives one. Services wait longer. */
 export const COMMAND_STARTS_WITHIN_MS = 13_000;
 

@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { picked } from '../domain/picked.ts';
+import { checkFiles } from '../engines.ts';
 import { type Invoked, operate, operatorConfig, printAnswer } from './operation.ts';
 import { withProgressBar } from './progress.ts';
 import { subcommand } from './subcommand.ts';
@@ -17,7 +18,7 @@ export function verifyCommand(venue: Command): void {
       'verify --export log.ndjson --against checkpoint.txt --key "$(cat seal-key.txt)"',
       'verify --proof proof.json --against seals.txt --key "$(cat seal-key.txt)"',
     ],
-    `Without options, it replays the log and compares every document of the read models.
+    `Without options, it reads every page of the files in DATA_DIR, replays the log and compares every document of the read models.
 
 A checkpoint that you kept elsewhere shows whether anything it seals has changed; several show between which two of them; hashes of the
 events (SEAL_FILE_LEAVES) or an earlier export show which event. A proof counts if it leads to a checkpoint that you kept, or to one that
@@ -54,7 +55,8 @@ extends it according to the output of --against … --json. See docs/guides/audi
 }
 
 const verifyReadModels = (command: Invoked): Promise<void> =>
-  operate(command, async ({ maintenance }) => {
+  operate(command, async ({ maintenance, config }) => {
+    await checkFiles(config);
     const verification = await withProgressBar(command, (show) => maintenance.verify(show));
     const { differences, notVerified } = verification;
     const left =

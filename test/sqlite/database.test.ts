@@ -1,4 +1,5 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -6,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { isBusy } from '../../src/sqlite/busy.ts';
+import { checkFile } from '../../src/sqlite/check-file.ts';
 import { DataVersion } from '../../src/sqlite/data-version.ts';
 import { openDatabase, transaction } from '../../src/sqlite/database.ts';
 import { sqliteFaults } from './faults.ts';
@@ -148,6 +150,26 @@ describe('a disk that refuses writes', () => {
       message: `The disk of the test file ${path} fails`,
       publicMessage: 'The disk fails, and whether this was done is not known',
     });
+  });
+});
+
+describe('checkFile', () => {
+  const file = () => ({ path, what: 'test file', repair: 'Make a new one.' });
+
+  test('names a file with a page that no read has met', async () => {
+    const database = await open();
+    database.exec('CREATE TABLE notes (text TEXT NOT NULL) STRICT');
+    for (let n = 0; n < 500; n += 1) add(database, `note ${n}`);
+    expect(() => checkFile(file())).not.toThrow();
+    database.close();
+    const content = await readFile(path);
+    await writeFile(path, content.fill(0, content.length - 2_048));
+    expect(() => checkFile(file())).toThrow(/^The test file .* is damaged \(.+\)\. Make a new one\.$/);
+  });
+
+  test('leaves a file alone that has been removed', () => {
+    expect(() => checkFile(file())).not.toThrow();
+    expect(existsSync(path)).toBe(false);
   });
 });
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { FileName } from '../../sqlite/file-name.ts';
 import type { Collection } from '../document-store.ts';
 import { type FileOptions, openSqliteFile, type SqliteFile } from './file.ts';
+import { generationFilesIn } from './generation-files.ts';
 
 /** The files of the embedded document store, by the kind of the collections in them. */
 export type SqliteFiles = Readonly<Record<Collection<object>['kind'], SqliteFile>>;
@@ -11,6 +12,13 @@ export async function openSqliteFiles(folder: string, options?: FileOptions): Pr
   const readModel = await openSqliteFile(readModelsFile(folder), 'lazy', options);
   const record = await openSqliteFile(recordsFile(folder), 'durable', options);
   return { readModel, record };
+}
+
+/** Every file of the embedded document store. */
+export function filesIn(folder: string): readonly FileName[] {
+  const readModels = readModelsFile(folder);
+  const generations = generationFilesIn(folder).map((path) => ({ ...readModels, path }));
+  return [recordsFile(folder), readModels, ...generations];
 }
 
 export const readModelsFile = (folder: string): FileName => ({

@@ -14,6 +14,13 @@ const FOLDER = 'read-models';
  */
 const PAGE_SIZE = 8_192;
 
+/** The paths of the files of all generations. */
+export function generationFilesIn(store: string): readonly string[] {
+  const folder = join(store, FOLDER);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.filter((name) => name.endsWith('.sqlite')).map((name) => join(folder, name));
+}
+
 /** The file of a generation. */
 export type GenerationFile = SqliteFile & {
   readonly checkpoint: CheckpointRow;

@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { FOLDER_OWNER_ONLY } from '../../runtime/private-file.ts';
 import { UnusableStore } from '../../runtime/unusable-store.ts';
 import { openDatabase, type TakeWalStep, transaction } from '../../sqlite/database.ts';
+import type { FileName } from '../../sqlite/file-name.ts';
 
 /** "VBEv": marks a file as an event log of this service (`PRAGMA application_id`). */
 const APPLICATION_ID = 0x56424576;
@@ -24,6 +25,12 @@ const TABLES = `
 `;
 const MARKS = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`;
 
+export const logFile = (path: string): FileName => ({
+  what: 'event log',
+  path,
+  repair: 'Replace the store with a backup: venue restore FILE --overwrite',
+});
+
 /**
  * Opens the log file, creating it and its folder if absent. A single connection reads and writes, so that its page cache stays
  * valid: a second connection would have to read pages again after every commit of the first.
@@ -33,13 +40,7 @@ const MARKS = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 
 export async function openLogFile(path: string, walSteps?: TakeWalStep): Promise<DatabaseSync> {
   mkdirSync(dirname(path), { recursive: true, mode: FOLDER_OWNER_ONLY });
   const check = (database: DatabaseSync) => schemaVersion(database, path);
-  const database = await openDatabase({
-    path,
-    what: 'event log',
-    repair: 'Replace the store with a backup: venue restore FILE --overwrite',
-    check,
-    walSteps,
-  });
+  const database = await openDatabase({ ...logFile(path), check, walSteps });
   try {
     await transaction(database, 'durable', () => {
       schemaVersion(database, path);
