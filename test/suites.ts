@@ -23,7 +23,7 @@ const UNIT = [
   'test/event-loop/serial-queue.test.ts',
   'test/http/turns.test.ts',
   'test/leases/lease-state.test.ts',
-  'test/outbox/{permits,progress,schedule}.test.ts',
+  'test/outbox/{failed-events,follow-kinds,marks,outbox,permits,poll,progress,queue,retries,schedule}.test.ts',
   'test/webhooks/{breaker,due-deliveries,outcome,signature}.test.ts',
 ];
 

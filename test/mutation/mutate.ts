@@ -24,7 +24,7 @@ const { values, positionals } = parseArgs({
 const until = values.seconds === undefined ? Number.POSITIVE_INFINITY : Number(values.seconds) * 1_000;
 
 /** What a search does not find soon, a test of its own should. */
-const SHORT_SEARCHES = { ...process.env, PROOF: 'no', RULE_HISTORIES: '20', OUTBOX_RUNS: '3' };
+const SHORT_SEARCHES = { ...process.env, PROOF: 'no', RULE_HISTORIES: '20', OUTBOX_RUNS: '3', EVENTUALLY_MS: '2000' };
 const QUIET: StdioOptions = ['ignore', 'ignore', 'ignore', 'ipc'];
 
 const ROOT = new URL('../../', import.meta.url);
