@@ -162,8 +162,8 @@ test('an event waits for the read models, which is no failure, and another proce
   const { world, handled, lines, waits, append, follow, marks } = open();
   world.isBehind = true;
   await append('r');
-  const { isStuck, failedEvents, close } = await follow();
-  await delay(2 * READ_MODEL_WAIT_MS);
+  const { isStuck, failedEvents, close } = await follow({ tuning: { readModelWaitMs: 150 } });
+  await eventually(() => expect(waits.length).toBeGreaterThan(1));
   expect(isStuck()).toBe(false);
   await eventually(() => expect(isStuck()).toBe(true));
   await eventually(() => expect(waits.length).toBeGreaterThan(2));
