@@ -122,7 +122,7 @@ export class Calls {
   async cancel(calling: Calling, bookingId: BookingId): Promise<Both> {
     if (calling.face === 'console') {
       // The page says what it ends.
-      const was = this.#model.statusOf(bookingId) === 'Pending' ? 'Pending' : 'Approved';
+      const was = this.#model.lookUp(bookingId)?.status === 'Pending' ? 'Pending' : 'Approved';
       const fields = { was, reason: this.textOf(`user:${calling.member.userId}`) };
       const answer = await this.#faces.console(calling, `/console/bookings/${bookingId}/cancel`, fields);
       return [withoutBody(answer), inConsole(this.#model.cancel(calling.member, bookingId))];

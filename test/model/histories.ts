@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Party, Role, Terms } from './model.ts';
+import type { Booking, Party, Request, Role, Terms } from './model.ts';
 import { clockAt, daysAfter, type LocalDate, momentOf, type Zone } from './moments.ts';
 
 /** The world in which a history begins: two communities, the second in UTC, with three spaces, and two brands. */
@@ -25,6 +25,8 @@ export type Step =
       readonly message?: '' | 'text' | 'long' | undefined;
       readonly idempotencyKey?: number | undefined;
     }
+  /** A request of the space and day of a booking, for about the hour at which that ends by the clock. */
+  | { readonly do: 'rival'; readonly by: number; readonly booking: number; readonly offset: number }
   /** The last request with a key, once more. */
   | { readonly do: 'retry' }
   | { readonly do: 'availability'; readonly by: number; readonly space: number; readonly day: Day }
@@ -76,8 +78,8 @@ export const PARTIES: readonly Party[] = [
   { kind: 'Brand', id: 2 },
 ];
 
-/** Zones whose clocks change, with the dates of these changes within two years. */
-const CHANGES: readonly { readonly zone: Zone; readonly date: LocalDate }[] = [
+type SpecialDay = { readonly zone: Zone; readonly date: LocalDate };
+const ZONES: readonly Zone[] = [
   'Europe/Berlin',
   'America/New_York',
   'Australia/Lord_Howe',
@@ -86,11 +88,14 @@ const CHANGES: readonly { readonly zone: Zone; readonly date: LocalDate }[] = [
   'Asia/Beirut',
   'Pacific/Apia',
   'Asia/Kathmandu',
-].flatMap((zone) => [...changesOf(zone), { zone, date: '2026-12-31' }, { zone, date: '2028-02-29' }]);
+];
+/** The changes of clocks within two years. */
+const CHANGES = ZONES.flatMap(changesOf);
+const OTHER_DAYS = ZONES.flatMap((zone) => ['2026-12-31', '2028-02-29'].map((date) => ({ zone, date })));
 
-function changesOf(zone: Zone): { readonly zone: Zone; readonly date: LocalDate }[] {
+function changesOf(zone: Zone): readonly SpecialDay[] {
   const start = Temporal.ZonedDateTime.from(`2026-12-02[${zone}]`);
-  const changes: { zone: Zone; date: LocalDate }[] = [];
+  const changes: SpecialDay[] = [];
   for (let at = start.getTimeZoneTransition('next'); at; at = at.getTimeZoneTransition('next')) {
     if (at.since(start).total('days') > 730) break;
     changes.push({ zone, date: at.toPlainDate().toString() });
@@ -128,12 +133,21 @@ const terms: fc.Arbitrary<Terms> = fc
   })
   .map(({ hours: base, ...rest }) => defined({ ...base, ...rest }) as Terms);
 
+/** A space that is open all night, for events of a few hours. Some of them hold hours that the clocks skip or show twice. */
+const nightTerms: fc.Arbitrary<Terms> = fc
+  .record({ durationHours: quarters(5), answerHours: fc.constantFrom(24, 72), gapHours: some(quarters(2)) })
+  .map((rest) => defined({ windowStart: 0, windowEnd: 23, eventFee: 30_001, ...rest }) as Terms);
+
 export const worlds: fc.Arbitrary<World> = fc
   .record({
-    change: fc.constantFrom(...CHANGES),
-    daysBefore: fc.constantFrom(0, 1, 1, 1, 2),
+    change: fc.oneof(
+      { weight: 4, arbitrary: fc.constantFrom(...CHANGES) },
+      { weight: 1, arbitrary: fc.constantFrom(...OTHER_DAYS) },
+    ),
+    daysBefore: fc.constantFrom(0, 1, 1, 2, 3),
     hour: fc.constantFrom(0, 1, 12, 23),
-    terms: fc.tuple(terms, terms, terms),
+    // The first two are where the clocks change.
+    terms: fc.tuple(nightTerms, terms, terms),
   })
   .map(({ change: { zone, date }, daysBefore, hour, terms: each }) => ({
     zone,
@@ -153,7 +167,8 @@ const day: fc.Arbitrary<Day> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(30, 400, 1_826, 1_827, 3_000) },
 );
 const role = fc.constantFrom<Role>('Viewer', 'Coordinator', 'Manager');
-const hour = fc.oneof(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 24 }));
+/** Most clocks change in the night. */
+const hour = fc.oneof(fc.nat(2), fc.nat(5), fc.nat(24));
 const a = <D extends Step['do']>(name: D, fields: object, weight: number) => ({
   weight,
   arbitrary: fc.record({ do: fc.constant(name), ...fields }).map(defined) as fc.Arbitrary<Step>,
@@ -163,9 +178,8 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
   a(
     'request',
     {
-      by: fc.oneof(ofBrands, newest, index),
-      // The first two are where the clocks change.
-      space: fc.oneof(fc.nat(1), index),
+      by: fc.oneof({ weight: 3, arbitrary: ofBrands }, newest, index),
+      space: fc.oneof(fc.constant(0), fc.nat(1), index),
       day: fc.oneof(fc.constant('change' as const), day),
       hour,
       message: some(fc.constantFrom('', 'text', 'text', 'long')),
@@ -173,6 +187,7 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
     },
     12,
   ),
+  a('rival', { by: ofBrands, booking: fc.nat(1), offset: fc.constantFrom(0, -1, -1, 1) }, 8),
   a('retry', {}, 4),
   a('availability', { by: index, space: index, day }, 6),
   a(
@@ -227,3 +242,10 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
 
 /** A date so many days after the one that the clock of a zone shows. */
 export const dateIn = (zone: Zone, now: number, days: number): LocalDate => daysAfter(clockAt(zone, now).date, days);
+
+/** A request of the space and day of a booking, for so many hours after the one at which that ends by the clock. */
+export function rivalOf(booking: Booking | undefined, offset: number): Request | undefined {
+  if (booking === undefined) return undefined;
+  const { space, dto } = booking;
+  return { spaceId: space.id, date: dto.date, startHour: Math.min(23, Math.max(0, dto.endHour + offset)) };
+}

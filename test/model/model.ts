@@ -60,7 +60,8 @@ export type BookingFilter = { readonly startDate?: string; readonly status?: Sta
 export type Status = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
 
 export type Booking = Interval & {
-  readonly dto: Record<string, unknown> & { readonly id: number; readonly date: LocalDate; readonly startHour: number };
+  readonly dto: Record<string, unknown> &
+    Readonly<Record<'id' | 'startHour' | 'endHour', number> & { date: LocalDate }>;
   readonly space: Space;
   readonly brandId: number;
   readonly message?: string;
@@ -450,7 +451,7 @@ export class Model {
     );
   }
 
-  statusOf = (id: number): Status | undefined => this.#bookings.get(id)?.status;
+  lookUp = (id: number): Booking | undefined => this.#bookings.get(id);
 
   bookingIds(): readonly number[] {
     return [...this.#bookings.keys()];

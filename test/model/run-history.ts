@@ -7,7 +7,7 @@ import { accepted } from '../accepted.ts';
 import { CONTEXT } from '../running-service.fixture.ts';
 import { type Both, Calls, partyOf, WRITTEN, writtenBy } from './calls.ts';
 import { accountOf, type Calling, type ConnectedApp, Faces, PASSWORD } from './faces.ts';
-import { type Day, dateIn, PARTIES, type Step, type World } from './histories.ts';
+import { type Day, dateIn, PARTIES, rivalOf, type Step, type World } from './histories.ts';
 import { type Member, Model, type Party, type Role, type Terms } from './model.ts';
 import { type ModelledService, type Outside, openModelledService } from './modelled-service.ts';
 import { Registrations } from './registrations.ts';
@@ -107,6 +107,17 @@ class History {
     same(`The answer to ${JSON.stringify(step)}`, answer, promised);
     const overlapping = this.#model.overlapping();
     if (overlapping.length > 0) throw new Error(`The model lets bookings overlap: ${JSON.stringify(overlapping)}`);
+    if ((step.do === 'request' || step.do === 'rival') && promised.error === undefined) await this.#lookAtDay();
+  }
+
+  /** Compares the open hours of the day of the last booking, as a brand sees them. */
+  async #lookAtDay(): Promise<void> {
+    const last = this.#model.lookUp(this.#booking(0));
+    const brand = this.#callers.find((calling) => calling.face === 'key' && calling.party.kind === 'Brand');
+    if (last === undefined || brand === undefined) return;
+    const { space, dto } = last;
+    const both = await this.#calls.availability(brand, space.id, dto.date);
+    if (both !== undefined) same(`The open hours after booking ${dto.id}`, ...both);
   }
 
   /** Compares what callers see of everything, and what was sent. */
@@ -130,6 +141,7 @@ class History {
   async #call(step: Step): Promise<Both | undefined> {
     switch (step.do) {
       case 'request':
+      case 'rival':
       case 'availability':
       case 'list':
       case 'booking':
@@ -169,6 +181,11 @@ class History {
         const call = () => this.#calls.request(calling, request, idempotencyKey);
         if (idempotencyKey !== undefined) this.#retry = call;
         return call();
+      }
+      case 'rival': {
+        const request = rivalOf(this.#model.lookUp(this.#booking(step.booking)), step.offset);
+        const idempotencyKey = calling.face === 'mcp' ? `once ${this.#once++}` : undefined;
+        return request && this.#calls.request(calling, request, idempotencyKey);
       }
       case 'availability': {
         const { date, space } = this.#spaceDay(step);
@@ -365,7 +382,16 @@ class History {
   }
 }
 
-type BookingStep = 'request' | 'availability' | 'list' | 'booking' | 'reviews' | 'approve' | 'cancel' | 'review';
+type BookingStep =
+  | 'request'
+  | 'rival'
+  | 'availability'
+  | 'list'
+  | 'booking'
+  | 'reviews'
+  | 'approve'
+  | 'cancel'
+  | 'review';
 type WebhookStep = 'registerWebhook' | 'removeWebhook' | 'webhooks';
 type MemberStep = 'join' | 'setRole' | 'removeMember' | 'connect';
 type OperatorStep = Exclude<Step['do'], 'retry' | BookingStep | WebhookStep | MemberStep>;
