@@ -30,9 +30,14 @@ export const TERMS: SpaceTerms = {
 type Call = { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> };
 
 /** Starts the service in this process: the API and the pages, and the projector, but no other role. */
-export async function startInProcess(config: Config, logger: Logger, options: CoreOptions) {
-  const core: Core = await openCore(config, logger, options);
-  const app: FastifyInstance = await createApp(core);
+export async function startInProcess(
+  config: Config,
+  logger: Logger,
+  options: CoreOptions,
+  release: { readonly openCore: typeof openCore; readonly createApp: typeof createApp } = { openCore, createApp },
+) {
+  const core: Core = await release.openCore(config, logger, options);
+  const app: FastifyInstance = await release.createApp(core);
   core.projector.start();
   await core.projector.readModels.readable(10_000);
   await app.ready();

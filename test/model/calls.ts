@@ -3,12 +3,14 @@ import { isRefusal, type Refusal } from '../../src/domain/decision.ts';
 import { type BookingId, brandId, communityId } from '../../src/domain/ids.ts';
 import { CONTEXT } from '../running-service.fixture.ts';
 import { accountOf, type Calling, type ConnectedApp, type Faces } from './faces.ts';
+import { CHOSEN_KINDS, type Ticked } from './mail-choices.ts';
 import type { Answer, BookingFilter, Caller, Member, Model, Party, Request, Role } from './model.ts';
 import type { ModelledService } from './modelled-service.ts';
 
 /** What the service answered, and what the model says. */
 export type Both = readonly [answer: Answer, promised: Answer];
 type InConsole = Extract<Calling, { face: 'console' }>;
+type Space = { readonly id: number; readonly communityId: number };
 
 /** Every text that people write has it. */
 export const WRITTEN = 'Personal text of';
@@ -179,6 +181,21 @@ export class Calls {
     return [answer, this.#model.removeMember(by, member)];
   }
 
+  /** A member chooses mail: for all spaces, or for one. */
+  async chooseMail(calling: InConsole, ticked: Ticked, space: Space | undefined): Promise<Both> {
+    const { member } = calling;
+    const fields = space === undefined ? { kind: ticked.on } : { space: String(space.id), ...selected(ticked) };
+    const page = `/console/mail/settings${space === undefined ? '' : '/space'}`;
+    const answer = withoutBody(await this.#faces.console(calling, page, fields));
+    const role = this.#model.roleOf(member);
+    if (role === undefined) return [answer, { status: 401 }];
+    const { choices } = this.#model.mails;
+    if (space === undefined) choices.choose(member, role, ticked);
+    else if (member.kind === 'Brand' || member.id !== space.communityId) return [answer, { status: 404 }];
+    else choices.chooseFor(space.id, member, role, ticked);
+    return [answer, { status: 200 }];
+  }
+
   /** What people write later differs from what is forgotten. */
   textOf(subject: string): string {
     return this.#model.isForgotten(subject) ? `${WRITTEN} ${subject}, later.` : writtenBy(subject);
@@ -193,6 +210,10 @@ export class Calls {
 /** What the model calls a client. */
 const nameOf = (calling: Calling): Caller =>
   calling.face === 'key' ? calling.secret : calling.face === 'console' ? calling.member : calling.name;
+
+/** The fields of the form of a space. */
+const selected = ({ on, off }: Ticked): Readonly<Record<string, string>> =>
+  Object.fromEntries(CHOSEN_KINDS.map((kind) => [kind, on.includes(kind) ? 'on' : off.includes(kind) ? 'off' : '']));
 
 const byNumber = (a: number, b: number): number => a - b;
 const idIn = ({ body }: Answer): number => (body as { readonly id?: number } | undefined)?.id ?? 0;

@@ -33,7 +33,7 @@ export type ConnectedApp = {
   issuedAt: number;
 };
 type Session = { readonly cookie: string; readonly csrf: string; readonly startedAt: number };
-type Fields = Readonly<Record<string, string>>;
+type Fields = Readonly<Record<string, string | readonly string[]>>;
 
 export const accountOf = ({ kind, id }: Party) =>
   kind === 'Brand' ? ({ kind, id: brandId(id) } as const) : ({ kind, id: communityId(id) } as const);
@@ -99,9 +99,12 @@ export class Faces {
   async console(calling: Extract<Calling, { face: 'console' }>, url: string, fields?: Fields): Promise<Answer> {
     const session = await this.#sessionOf(calling);
     const { cookie, csrf } = session;
+    const entries = Object.entries({ csrf, ...fields }).flatMap(([name, values]) =>
+      [values].flat().map((value) => [name, value]),
+    );
     const form = fields && {
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      payload: new URLSearchParams({ csrf, ...fields }).toString(),
+      payload: new URLSearchParams(entries).toString(),
     };
     const answer = await this.#service.app.inject({
       method: fields === undefined ? 'GET' : 'POST',

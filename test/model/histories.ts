@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { CHOSEN_KINDS, type Ticked } from './mail-choices.ts';
 import type { Booking, Party, Request, Role, Terms } from './model.ts';
 import { clockAt, daysAfter, type LocalDate, momentOf, type Zone } from './moments.ts';
 
@@ -7,6 +8,8 @@ export type World = {
   readonly zone: Zone;
   readonly start: number;
   readonly terms: readonly Terms[];
+  /** Whether it begins on the release before. Each restart then goes to the other release. */
+  readonly isUpgraded: boolean;
   /** The day on which its clocks change, or another special one. */
   readonly change: LocalDate;
 };
@@ -61,10 +64,17 @@ export type Step =
   | { readonly do: 'setRole'; readonly by: number; readonly member: number; readonly role: Role }
   | { readonly do: 'removeMember'; readonly by: number; readonly member: number }
   | { readonly do: 'connect'; readonly member: number; readonly face: 'api' | 'mcp' }
+  /** For all spaces, or for one. */
+  | ({ readonly do: 'chooseMail'; readonly member: number; readonly space?: number | undefined } & Ticked)
+  /** The link in the headers of a mail. */
+  | { readonly do: 'unsubscribe'; readonly mail: number }
+  /** Requests of one space on days in a row. */
+  | { readonly do: 'flood'; readonly by: number; readonly days: number }
   | { readonly do: 'forget'; readonly subject: number }
   | { readonly do: 'pass'; readonly hours: number }
   | { readonly do: 'runScheduler' }
   | { readonly do: 'send'; readonly isMailAway: boolean }
+  /** Also to another release: see {@link World}. */
   | { readonly do: 'restart' };
 
 /** Days from today, or the day on which the clocks of the world change. */
@@ -148,12 +158,13 @@ export const worlds: fc.Arbitrary<World> = fc
     hour: fc.constantFrom(0, 1, 12, 23),
     // The first two are where the clocks change.
     terms: fc.tuple(nightTerms, terms, terms),
+    isUpgraded: fc.constantFrom(false, false, true),
   })
-  .map(({ change: { zone, date }, daysBefore, hour, terms: each }) => ({
+  .map(({ change: { zone, date }, daysBefore, hour, ...rest }) => ({
+    ...rest,
     zone,
     change: date,
     start: momentOf(zone, daysAfter(date, -daysBefore), hour),
-    terms: each,
   }));
 
 const index = fc.nat(13);
@@ -234,10 +245,17 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
   a('removeMember', { by: index, member: index }, 3),
   a('connect', { member: index, face: fc.constantFrom('api', 'mcp') }, 5),
   a('send', { isMailAway: fc.constantFrom(true, true, false) }, 3),
+  a(
+    'chooseMail',
+    { member: index, space: some(index, 1), on: fc.subarray([...CHOSEN_KINDS]), off: fc.subarray([...CHOSEN_KINDS]) },
+    3,
+  ),
+  a('unsubscribe', { mail: index }, 1),
+  a('flood', { by: ofBrands, days: fc.constantFrom(2, 2, 24) }, 1),
   a('forget', { subject: index }, 1),
   a('pass', { hours: fc.constantFrom(0.5, 1, 1, 2, 2, 5, 25, 80) }, 5),
   a('runScheduler', {}, 4),
-  a('restart', {}, 1),
+  a('restart', {}, 2),
 );
 
 /** A date so many days after the one that the clock of a zone shows. */

@@ -1,10 +1,13 @@
+import { MailChoices } from './mail-choices.ts';
 import type { Booking, Member, Party, Role, Status } from './model.ts';
 import { clockAt, daysAfter, momentOf, type Zone } from './moments.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Mails about bookings that a user gets in an hour, before the others come in one. */
-const MAILS_AN_HOUR = 20;
+export const MAILS_AN_HOUR = 20;
+/** Once the hour is over, a digest is sent within so long. */
+const DIGEST_WITHIN_MS = 60_000;
 
 /** As long as what a mail about a booking says is so, it is news. */
 const IS_NEWS_WHILE = {
@@ -16,6 +19,8 @@ const IS_NEWS_WHILE = {
   BookingExpired: () => true,
   ReviewPublished: () => true,
 };
+/** Whether a user gets at most so many of them in an hour. */
+export const isLimited = (kind: string): boolean => kind in IS_NEWS_WHILE;
 type MailKind = keyof typeof IS_NEWS_WHILE | 'EventTomorrow' | 'ApiKeyIssued' | 'RoleChanged';
 
 /** Something of which the members of some accounts hear, but not the one who did it. */
@@ -52,15 +57,18 @@ export const partiesOf = ({ brandId, space }: Booking): readonly [Party, Party] 
 
 /** The part of the model that knows which mail goes to whom (docs/guides/mail.md). */
 export class Mails {
-  /** Users who were to get so many mails that the last ones came in one. */
-  readonly digested = new Set<string>();
+  readonly choices = new MailChoices();
+  /** The mails to each user who was to get so many that some of them come in one. Which of them is not promised. */
+  readonly digested = new Map<string, Mail[]>();
   readonly #world: World;
   readonly #news: (News & { readonly at: number })[] = [];
   readonly #made: Mail[] = [];
   readonly #arrived: Mail[] = [];
   readonly #reminded = new Set<string>();
-  /** When each user was to get mails about bookings. */
+  /** When each user got mails about bookings one by one. */
   readonly #counted = new Map<string, readonly number[]>();
+  /** Of users with a digest: what is still to come, in it or alone, and when the digest is due. */
+  readonly #toCome = new Map<string, { readonly digestAt: number; readonly mails: readonly Mail[] }>();
 
   constructor(world: World) {
     this.#world = world;
@@ -81,24 +89,56 @@ export class Mails {
     const news = this.#news.splice(0).flatMap((one) => this.#mailsOf(one));
     const made = [...news, ...this.#reminders()].filter(({ at }) => at + DAY_MS > now);
     this.#made.push(...made);
-    for (const { kind, to } of made) if (kind in IS_NEWS_WHILE) this.#count(to.userId);
+    const limited = made.filter(({ kind }) => isLimited(kind));
+    for (const [userId, mails] of Map.groupBy(limited, ({ to }) => to.userId)) this.#limit(userId, mails);
     if (!isAway) this.#arrived.push(...this.#made.splice(0).filter((mail) => this.#isNews(mail)));
     return this.#arrived;
   }
 
-  #count(userId: string): void {
+  /** Counts new mails to a user. Those that are too many wait for a digest, an hour after the first of them. */
+  #limit(userId: string, mails: readonly Mail[]): void {
     const now = this.#world.now();
-    const times = [...(this.#counted.get(userId) ?? []), now].filter((at) => at > now - HOUR_MS);
-    this.#counted.set(userId, times);
-    if (times.length > MAILS_AN_HOUR) this.digested.add(userId);
+    const lately = (this.#counted.get(userId) ?? []).filter((at) => at > now - HOUR_MS);
+    const alone = Math.min(mails.length, MAILS_AN_HOUR - lately.length);
+    this.#counted.set(userId, [...lately, ...mails.slice(0, alone).map(() => now)]);
+    if (alone === mails.length && !this.digested.has(userId)) return;
+    const { digestAt = now, mails: before = [] } = this.#toCome.get(userId) ?? {};
+    this.digested.getOrInsertComputed(userId, () => []).push(...mails);
+    this.#toCome.set(userId, {
+      digestAt: digestAt > now || alone === mails.length ? digestAt : now + HOUR_MS,
+      mails: [...before, ...mails],
+    });
+  }
+
+  /**
+   * Call after mails were sent. @returns the mails that each user with a digest has by now, alone or in it, since the last call; a request
+   * that has ended before is not told
+   */
+  digests(): ReadonlyMap<string, readonly Mail[]> {
+    const now = this.#world.now();
+    const arrived = new Map<string, readonly Mail[]>();
+    for (const [userId, { digestAt, mails }] of this.#toCome) {
+      const still = mails.filter((mail) => this.#isNews(mail));
+      const isSent = digestAt + DIGEST_WITHIN_MS <= now;
+      if (isSent)
+        arrived.set(
+          userId,
+          still.filter((mail) => !isEnd(mail, mails)),
+        );
+      this.#toCome.set(userId, { digestAt, mails: isSent ? [] : still });
+    }
+    return arrived;
   }
 
   /** One mail to each reader, also if the reader belongs to both parties; a receipt to the member who requests. */
   #mailsOf({ kind, parties, at, booking, by }: News & { readonly at: number }): readonly Mail[] {
-    const readers = parties.flatMap((party) => this.#readersOf(kind, party)).filter(({ userId }) => userId !== by);
+    const readers = parties.flatMap((party) => this.#readersOf(kind, party, booking));
+    const others = readers.filter(({ userId }) => userId !== by);
     const brand: Party = { kind: 'Brand', id: booking?.brandId ?? 0 };
-    const own = this.#readersOf(kind, brand).filter(({ userId }) => kind === 'BookingRequested' && userId === by);
-    const first = new Map(readers.toReversed().map((to) => [to.userId, to]));
+    const own = this.#readersOf(kind, brand, booking).filter(
+      ({ userId }) => kind === 'BookingRequested' && userId === by,
+    );
+    const first = new Map(others.toReversed().map((to) => [to.userId, to]));
     return [...first.values(), ...own].map((to) => ({ kind, at, booking, to }));
   }
 
@@ -117,7 +157,7 @@ export class Mails {
   }
 
   #remind(kind: MailKind, parties: readonly Party[], booking: Booking, at: number, cause: string): readonly Mail[] {
-    const readers = parties.flatMap((party) => this.#readersOf(kind, party));
+    const readers = parties.flatMap((party) => this.#readersOf(kind, party, booking));
     return readers.flatMap((to) => {
       const id = [kind, cause, named(to), to.userId].join();
       if (this.#reminded.has(id)) return [];
@@ -128,26 +168,36 @@ export class Mails {
 
   /** Whether a mail is still for its reader, and still true. */
   #isNews({ kind, at, to, role, booking }: Mail): boolean {
-    const reader = this.#readersOf(kind, to).find(({ userId }) => userId === to.userId);
-    if (at + DAY_MS <= this.#world.now() || reader === undefined) return false;
+    if (at + DAY_MS <= this.#world.now()) return false;
+    const readerOf = (about?: Booking) => this.#readersOf(kind, to, about).find(({ userId }) => userId === to.userId);
+    if (kind === 'EventTomorrow')
+      return this.#eventsOf(to, booking?.dto.date).some((one) => readerOf(one) !== undefined);
+    const reader = readerOf(booking);
+    if (reader === undefined) return false;
     if (kind === 'RoleChanged') return reader.role === role;
-    if (kind === 'ApiKeyIssued' || booking === undefined) return true;
-    if (kind !== 'EventTomorrow') return IS_NEWS_WHILE[kind](booking.status);
-    return [...this.#world.bookings()].some(
+    return kind === 'ApiKeyIssued' || booking === undefined || IS_NEWS_WHILE[kind](booking.status);
+  }
+
+  /** The approved events of an account on a date, if that is tomorrow. */
+  #eventsOf(party: Party, date: string | undefined): readonly Booking[] {
+    return [...this.#world.bookings()].filter(
       (one) =>
         one.status === 'Approved' &&
-        one.dto.date === booking.dto.date &&
-        partiesOf(one).some((party) => named(party) === named(to)) &&
+        one.dto.date === date &&
+        partiesOf(one).some((each) => named(each) === named(party)) &&
         this.#isTomorrow(one),
     );
   }
 
-  /** Everything is on at first, but for Viewers off. */
-  #readersOf(kind: MailKind, party: Party) {
+  /** The members who may get a mail, and want it. */
+  #readersOf(kind: MailKind, party: Party, booking: Booking | undefined) {
     return this.#world
       .membersOf(party)
       .filter(
-        ({ role }) => kind === 'RoleChanged' || role === 'Manager' || (kind !== 'ApiKeyIssued' && role !== 'Viewer'),
+        (member) =>
+          (kind !== 'ApiKeyIssued' || member.role === 'Manager') &&
+          (kind !== 'AnswerDue' || member.role !== 'Viewer') &&
+          this.choices.wants(member, kind, booking?.space.id),
       );
   }
 
@@ -155,3 +205,8 @@ export class Mails {
     return clockAt(this.#world.zoneOf(booking), this.#world.now()).date === daysAfter(booking.dto.date, -1);
   }
 }
+
+/** Whether a mail tells the end of a request that has come among the same mails. */
+const isEnd = ({ kind, to, booking }: Mail, mails: readonly Mail[]): boolean =>
+  (kind === 'BookingCancelled' || kind === 'BookingExpired') &&
+  mails.some((each) => each.kind === 'BookingRequested' && each.booking === booking && named(each.to) === named(to));

@@ -210,6 +210,7 @@ export class Model {
     const refusal = this.#mayManage(by, member);
     if (refusal !== undefined) return refusal;
     this.#users.get(member.userId)?.delete(nameOf(member));
+    this.mails.choices.end(member);
     this.#endApps(member);
     return { status: 200 };
   }
@@ -420,9 +421,7 @@ export class Model {
     return { status: 200 };
   }
 
-  endClosed(id: string): void {
-    this.#closed.delete(id);
-  }
+  endClosed = (id: string): boolean => this.#closed.delete(id);
 
   // What is sent.
 
@@ -453,9 +452,7 @@ export class Model {
 
   lookUp = (id: number): Booking | undefined => this.#bookings.get(id);
 
-  bookingIds(): readonly number[] {
-    return [...this.#bookings.keys()];
-  }
+  bookingIds = (): readonly number[] => [...this.#bookings.keys()];
 
   // The rules.
 

@@ -2,17 +2,12 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { type Config, readConfig } from '../../src/config.ts';
-import { createSessions } from '../../src/console/sessions/sessions.ts';
-import { createMail } from '../../src/mail/mail.ts';
-import { createReaders } from '../../src/mail/recipients.ts';
-import { createReminders } from '../../src/mail/reminders.ts';
-import { createScheduler } from '../../src/scheduler/scheduler.ts';
-import { createWebhooks } from '../../src/webhooks/webhooks.ts';
 import { freePort } from '../free-port.ts';
 import { type Smtp, startSmtp } from '../mail/smtp.ts';
+import { earlierRelease } from '../release/releases.ts';
 import { startInProcess } from '../running-service.fixture.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
+import { loadRelease, type Release, THIS_RELEASE } from './release.ts';
 
 const LOGGER = pino({ level: process.env.LOG_LEVEL ?? 'silent' });
 /** Nothing waits for the clock on the wall. */
@@ -23,27 +18,43 @@ export const MAIL_HOST = 'venue.example';
 type Running = Awaited<ReturnType<typeof open>>;
 export type ModelledService = Awaited<ReturnType<typeof openModelledService>>;
 
-/** Where deliveries and mails arrive. */
-export type Outside = { readonly receiver: Receiver; readonly smtp: Smtp };
+export type Outside = {
+  /** Where deliveries arrive. */
+  readonly receiver: Receiver;
+  /** Where mails arrive. */
+  readonly smtp: Smtp;
+  /** The release before. */
+  readonly earlier: Release | undefined;
+};
 
-/** What every history of a run shares: an address, and a receiver and a mail server outside. */
-export async function openOutside() {
+/**
+ * What every history of a run shares.
+ * @param options.hasEarlier whether there is a release before. Without it, all histories run on this one
+ */
+export async function openOutside({ hasEarlier }: { readonly hasEarlier: boolean }) {
+  const folder = await mkdtemp(join(tmpdir(), 'venue-release-'));
+  const earlier = hasEarlier ? await loadRelease(earlierRelease(folder)) : undefined;
   const [receiver, smtp] = await Promise.all([startReceiver(), startSmtp()]);
   return {
     receiver,
     smtp,
+    earlier,
     async close() {
-      await Promise.all([receiver.close(), smtp.kill()]);
+      await Promise.all([receiver.close(), smtp.kill(), rm(folder, { recursive: true, force: true })]);
     },
   };
 }
 
 /** The service on the embedded engines, with the clock of a model, that can be closed and opened again on its store. */
-export async function openModelledService(clock: () => number, { smtp }: Pick<Outside, 'smtp'>) {
+export async function openModelledService(
+  clock: () => number,
+  { smtp }: Pick<Outside, 'smtp'>,
+  release: Release = THIS_RELEASE,
+) {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-model-'));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const config: Config = readConfig({
+  const settings = {
     DATA_DIR: dataDir,
     DEMO: 'false',
     WEBHOOKS_ALLOW_PRIVATE: 'true',
@@ -52,8 +63,8 @@ export async function openModelledService(clock: () => number, { smtp }: Pick<Ou
     PUBLIC_URL: url,
     SMTP_URL: smtp.url,
     MAIL_FROM: `Bookings <bookings@${MAIL_HOST}>`,
-  });
-  let running = await open(config, clock);
+  };
+  let running = await open(release, settings, clock);
   return {
     url,
     get core() {
@@ -65,9 +76,13 @@ export async function openModelledService(clock: () => number, { smtp }: Pick<Ou
     get sessions() {
       return running.sessions;
     },
-    async restart() {
+    get release() {
+      return running.release;
+    },
+    /** @param next the release that runs from then on */
+    async restart(next: Release = running.release) {
       await running.close();
-      running = await open(config, clock);
+      running = await open(next, settings, clock);
     },
     /** What is due now happens. */
     runScheduler: () => running.scheduler.runOnce(true),
@@ -84,25 +99,26 @@ export async function openModelledService(clock: () => number, { smtp }: Pick<Ou
   };
 }
 
-async function open(config: Config, clock: () => number) {
-  const service = await startInProcess(config, LOGGER, { clock });
+async function open(release: Release, settings: Readonly<Record<string, string>>, clock: () => number) {
+  const config = release.readConfig(settings);
+  const service = await startInProcess(config, LOGGER, { clock }, release);
   const { commands, projector, documents, users, mail, mailContent } = service.core;
   await mail.prepare(mailContent);
-  const scheduler = createScheduler({
+  const scheduler = release.createScheduler({
     bookings: commands.bookings,
     readModels: projector.readModels,
     clock,
     clockProblem: async () => undefined,
     logger: LOGGER,
   });
-  const sessions = await createSessions({ documents, users, clock, secretKey: service.core.config.secretKey });
+  const sessions = await release.createSessions({ documents, users, clock, secretKey: service.core.config.secretKey });
   await service.app.listen({ host: '127.0.0.1', port: config.port });
-  return { ...service, scheduler, sessions };
+  return { ...service, release, scheduler, sessions };
 }
 
 /** Webhooks as in another process, which can start and stop. */
-const openWebhooks = ({ core }: Running) =>
-  createWebhooks({
+const openWebhooks = ({ core, release }: Running) =>
+  release.createWebhooks({
     ...core,
     commands: core.commands.webhooks,
     readModels: core.projector.readModels,
@@ -111,10 +127,10 @@ const openWebhooks = ({ core }: Running) =>
   });
 
 /** Mail as in another process, which can start and stop. */
-async function openMail({ core }: Running) {
+async function openMail({ core, release }: Running) {
   const { mailContent, queries, users } = core;
-  const mail = await createMail({ ...core, readModels: core.projector.readModels, tuning: MAIL_TUNING });
-  const readersOf = createReaders({ membersOf: users.membersOf, preferences: mailContent.preferences });
-  const reminders = createReminders({ bookings: queries.reminders, readersOf });
+  const mail = await release.createMail({ ...core, readModels: core.projector.readModels, tuning: MAIL_TUNING });
+  const readersOf = release.createReaders({ membersOf: users.membersOf, preferences: mailContent.preferences });
+  const reminders = release.createReminders({ bookings: queries.reminders, readersOf });
   return { ...mail, start: () => mail.start({ ...mailContent, reminders }) };
 }

@@ -11,6 +11,7 @@ import { type Day, dateIn, PARTIES, rivalOf, type Step, type World } from './his
 import { type Member, Model, type Party, type Role, type Terms } from './model.ts';
 import { type ModelledService, type Outside, openModelledService } from './modelled-service.ts';
 import { Registrations } from './registrations.ts';
+import { type Release, THIS_RELEASE } from './release.ts';
 import { same } from './same.ts';
 import { Sending } from './sending.ts';
 
@@ -22,12 +23,17 @@ const HOUR_MS = 3_600_000;
  */
 export async function runHistory(world: World, steps: readonly Step[], outside: Outside): Promise<void> {
   const model = new Model(world.start);
-  const service = await openModelledService(() => model.now, outside);
+  const before = world.isUpgraded ? outside.earlier : undefined;
+  const service = await openModelledService(() => model.now, outside, before);
   let unsealed: readonly string[] = [];
   try {
     const history = await History.begin(world, model, service, outside);
     for (const step of steps) await history.take(step);
     await history.checkAll();
+    if (before !== undefined) {
+      await history.take({ do: 'restart' });
+      await history.checkAll();
+    }
   } finally {
     unsealed = await service.stop(WRITTEN);
   }
@@ -49,6 +55,7 @@ class History {
   readonly #calls: Calls;
   readonly #registrations: Registrations;
   readonly #sending: Sending;
+  readonly #outside: Outside;
   #once = 0;
   /** Makes the last request with a key once more. */
   #retry: (() => Promise<Both>) | undefined;
@@ -59,6 +66,7 @@ class History {
     this.#world = world;
     this.#model = model;
     this.#service = service;
+    this.#outside = outside;
     const look = (text: string) => this.#look(text);
     this.#faces = new Faces({ service, clock: () => model.now, look });
     this.#calls = new Calls(this.#faces, model, service);
@@ -136,6 +144,10 @@ class History {
     const { differences, notVerified } = await this.#service.core.maintenance.verify(() => {});
     same('What verify finds', { differences, notVerified }, { differences: [], notVerified: [] });
     await this.take({ do: 'send', isMailAway: false });
+    if (this.#model.mails.digested.size === 0) return;
+    // Digests have come by then.
+    await this.take({ do: 'pass', hours: 2 });
+    await this.take({ do: 'send', isMailAway: false });
   }
 
   async #call(step: Step): Promise<Both | undefined> {
@@ -162,7 +174,10 @@ class History {
       case 'setRole':
       case 'removeMember':
       case 'connect':
+      case 'chooseMail':
         return this.#member(step);
+      case 'flood':
+        return this.#flood(this.#caller(step.by), step.days);
       default:
         return this.#operate(step);
     }
@@ -211,14 +226,29 @@ class History {
     }
   }
 
+  /** The first space is open all night, and asks for no notice. */
+  async #flood(calling: Calling, days: number): Promise<undefined> {
+    for (let day = 1; day <= days; day += 1) {
+      const request = {
+        spaceId: this.#space(0).id,
+        date: dateIn(this.#zoneOf(1), this.#model.now, 4 + day),
+        startHour: 12,
+      };
+      same(`The answer on day ${day}`, ...(await this.#calls.request(calling, request, `once ${this.#once++}`)));
+    }
+  }
+
   async #member(step: Extract<Step, { do: MemberStep }>): Promise<Both | undefined> {
     if (step.do === 'join') {
       await this.#join(step.user, PARTIES[step.party % PARTIES.length] ?? BRAND, step.role);
       return undefined;
     }
     const members = this.#callers.filter((calling) => calling.face === 'console');
-    const { member } = members[step.member % members.length] ?? {};
-    if (member === undefined) return undefined;
+    const calling = members[step.member % members.length];
+    if (calling === undefined) return undefined;
+    const { member } = calling;
+    if (step.do === 'chooseMail')
+      return this.#calls.chooseMail(calling, step, step.space === undefined ? undefined : this.#space(step.space));
     if (step.do === 'connect') return this.#connect(step.face, member);
     const { kind, id } = member;
     const colleagues = members.filter((each) => each.member.kind === kind && each.member.id === id);
@@ -286,6 +316,8 @@ class History {
       case 'pass':
         model.now += step.hours * HOUR_MS;
         return undefined;
+      case 'unsubscribe':
+        return this.#sending.unsubscribe(step.mail);
       case 'runScheduler':
         model.runScheduler();
         await this.#service.runScheduler();
@@ -293,7 +325,7 @@ class History {
       case 'send':
         return this.#send(step.isMailAway);
       case 'restart':
-        await this.#service.restart();
+        await this.#service.restart(this.#nextRelease());
         return undefined;
       default:
         return step satisfies never;
@@ -363,6 +395,13 @@ class History {
       this.#callers.push({ face: 'console', member });
   }
 
+  /** A history that has begun on the release before goes from one to the other. */
+  #nextRelease(): Release | undefined {
+    const { earlier } = this.#outside;
+    if (!this.#world.isUpgraded || earlier === undefined) return undefined;
+    return this.#service.release === THIS_RELEASE ? earlier : THIS_RELEASE;
+  }
+
   #caller(index: number): Calling {
     const calling = this.#callers.at(index % this.#callers.length);
     if (calling === undefined) throw new Error('There are no callers yet');
@@ -393,8 +432,8 @@ type BookingStep =
   | 'cancel'
   | 'review';
 type WebhookStep = 'registerWebhook' | 'removeWebhook' | 'webhooks';
-type MemberStep = 'join' | 'setRole' | 'removeMember' | 'connect';
-type OperatorStep = Exclude<Step['do'], 'retry' | BookingStep | WebhookStep | MemberStep>;
+type MemberStep = 'join' | 'setRole' | 'removeMember' | 'connect' | 'chooseMail';
+type OperatorStep = Exclude<Step['do'], 'retry' | 'flood' | BookingStep | WebhookStep | MemberStep>;
 type InConsole = Extract<Calling, { face: 'console' }>;
 
 const COMMUNITY: Party = { kind: 'Community', id: 1 };

@@ -1,14 +1,17 @@
 import { keysOf } from '../../src/domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../../src/domain/webhook.ts';
 import { logEnd } from '../../src/event-store/event-store.ts';
-import { messageIdOf } from '../../src/mail/mail-record.ts';
+import { type MailRecord, messageIdOf } from '../../src/mail/mail-record.ts';
 import { MAILED } from '../../src/mail/recipients.ts';
 import { type OutboxRole, readMarks } from '../../src/outbox/marks.ts';
 import { eventually } from '../eventually.ts';
-import type { Mail } from './mails.ts';
-import type { Model } from './model.ts';
+import type { Both } from './calls.ts';
+import { isLimited, MAILS_AN_HOUR, type Mail } from './mails.ts';
+import type { Member, Model } from './model.ts';
 import { MAIL_HOST, type ModelledService, type Outside } from './modelled-service.ts';
 import { same } from './same.ts';
+
+const HOUR_MS = 3_600_000;
 
 /** What one history has been sent, and what it says. */
 export class Sending {
@@ -19,7 +22,9 @@ export class Sending {
   #seen: { readonly deliveries: number; readonly mails: number };
   /** Those before belong to other histories. */
   readonly #firstDelivery: number;
-  readonly #mails: string[] = [];
+  readonly #mails: ArrivedMail[] = [];
+  /** Whether the mail server was away: then more than an hour's mail comes at once. */
+  #wasAway = false;
 
   constructor(service: ModelledService, model: Model, outside: Outside) {
     this.#service = service;
@@ -73,29 +78,86 @@ export class Sending {
     const { smtp } = this.#outside;
     const { mails } = this.#model;
     smtp.onConnect = async () => (isAway ? { status: 421, text: 'Away' } : undefined);
-    const isCompared = (line: string) => ![...mails.digested].some((userId) => line.includes(emailOf(userId)));
-    const promised = mails.send(isAway).map(lineOf(emailOf)).filter(isCompared);
+    this.#wasAway ||= isAway;
+    const sent = mails.send(isAway);
+    const isExact = ({ kind, userId }: { kind: string; userId: string }) =>
+      !(isLimited(kind) && mails.digested.has(userId));
+    const promised = sent.filter(({ kind, to }) => isExact({ kind, userId: to.userId })).map(lineOf);
     const mail = await this.#service.openMail();
     mail.start();
     await this.#until(
       promised,
-      () => [...this.#mails, ...this.#newMails()].length,
+      () => this.#mails.length + this.#newMails().length,
       async () => {
         await this.#isFannedOut('mail', MAILED.kinds);
+        const now = new Date(this.#model.now).toISOString();
         // A digest waits for an hour.
-        if (!isAway && mails.digested.size === 0 && (await mail.countPending()) > 0) throw new Error('A mail waits');
+        const isDue = ({ inDigest, due }: MailRecord) => inDigest === undefined || due <= now;
+        if (!isAway && (await mail.list('Pending', 10_000)).some(isDue)) throw new Error('A mail waits');
       },
     );
     await mail.stop();
     // The records may end with their users.
     const records = await mail.list('Sent', 10_000);
     const byMessage = new Map(records.map((record) => [messageIdOf(record.mailId, MAIL_HOST), record]));
-    for (const { to, mail: arrived } of this.#newMails()) {
-      const { kind, account = '', about } = byMessage.get(arrived.messageId ?? '') ?? {};
-      const booking = kind === 'EventTomorrow' ? '' : (about?.bookingId ?? '');
-      this.#mails.push(`${kind} to ${to.join()} of ${account.replace(':', ' ')} ${booking}`);
+    for (const arrived of this.#newMails())
+      this.#mails.push(arrivedMail(arrived, byMessage.get(arrived.mail.messageId ?? ''), this.#model.now));
+    for (const { to, userId } of this.#mails) same('The address of a user', to, emailOf(userId));
+    same(
+      'The mails',
+      this.#mails
+        .filter(isExact)
+        .map(({ line }) => line)
+        .toSorted(),
+      promised.toSorted(),
+    );
+    if (!isAway) this.#checkDigests();
+  }
+
+  /** Of users who were to get many mails at once, some come alone, and the others in a digest. Which of them is not promised. */
+  #checkDigests(): void {
+    const { mails, now } = this.#model;
+    for (const [userId, owed] of mails.digested) {
+      const arrived = this.#mails.filter((each) => each.userId === userId && isLimited(each.kind));
+      const alone = arrived.filter(({ isDigest }) => !isDigest);
+      const lines = Map.groupBy(owed, lineOf);
+      for (const [line, times] of Map.groupBy(alone, (each) => each.line))
+        if (times.length > (lines.get(line)?.length ?? 0)) throw new Error(`Not owed, or twice: ${line}`);
+      const lately = alone.filter(({ at }) => at > now - HOUR_MS);
+      if (lately.length > MAILS_AN_HOUR && !this.#wasAway) throw new Error(`${lately.length} mails in an hour`);
+      const unowed = arrived
+        .flatMap(({ bookings }) => bookings)
+        .filter((id) => !owed.some((each) => each.booking?.dto.id === id));
+      same('Bookings named in a digest that are not owed', unowed, []);
     }
-    same('The mails', this.#mails.filter(isCompared).toSorted(), promised.toSorted());
+    for (const [userId, owed] of mails.digests()) {
+      const arrived = this.#mails.filter((each) => each.userId === userId);
+      const isThere = (mail: Mail) =>
+        arrived.some(({ line, isDigest, bookings }) =>
+          isDigest ? bookings.includes(mail.booking?.dto.id ?? 0) : line === lineOf(mail),
+        );
+      same('What came neither alone nor in a digest', owed.filter((mail) => !isThere(mail)).map(lineOf), []);
+    }
+  }
+
+  /** A mail program turns off a mail that has arrived, with the link in its headers. */
+  async unsubscribe(index: number): Promise<Both | undefined> {
+    const withLink = this.#mails.filter(({ link }) => link !== undefined);
+    const chosen = withLink[index % (withLink.length || 1)];
+    if (chosen?.link === undefined) return undefined;
+    const { link, kind, member, isDigest } = chosen;
+    const { pathname, search, searchParams } = new URL(link);
+    // A digest of one mail is as that mail alone.
+    const which = isDigest ? (searchParams.get('kind') ?? '') : kind;
+    const { statusCode: status } = await this.#service.app.inject({
+      method: 'POST',
+      url: `${pathname}${search}`,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'List-Unsubscribe=One-Click',
+    });
+    const { choices } = this.#model.mails;
+    if (this.#model.roleOf(member) !== undefined) choices.turnOff(member, which);
+    return [{ status }, { status: 200 }];
   }
 
   #newMails = () => this.#outside.smtp.arrived.slice(this.#seen.mails);
@@ -121,7 +183,33 @@ type Sent = {
   readonly emailOf: (userId: string) => string;
 };
 
-const lineOf =
-  (emailOf: Sent['emailOf']) =>
-  ({ kind, to, booking }: Mail): string =>
-    `${kind} to ${emailOf(to.userId)} of ${to.kind} ${to.id} ${kind === 'EventTomorrow' ? '' : (booking?.dto.id ?? '')}`;
+const lineOf = ({ kind, to, booking }: Pick<Mail, 'kind' | 'to' | 'booking'>): string =>
+  lineFor(kind, to, booking?.dto.id);
+
+const lineFor = (kind: string, { userId, kind: account, id }: Member, bookingId: number | undefined): string =>
+  `${kind} to ${userId} of ${account} ${id} ${kind === 'EventTomorrow' ? '' : (bookingId ?? '')}`;
+
+type ArrivedMail = ReturnType<typeof arrivedMail>;
+
+/** What a mail that has arrived is about, by its record and its text. */
+function arrivedMail(
+  { to, raw, mail }: Outside['smtp']['arrived'][number],
+  record: MailRecord | undefined,
+  at: number,
+) {
+  const { kind = 'None', userId = '', account = '', about, inDigest } = record ?? {};
+  const [party, id] = account.split(':');
+  const member: Member = { userId, kind: party === 'Brand' ? 'Brand' : 'Community', id: Number(id) };
+  const headers = raw.replaceAll(/\r\n[ \t]+/g, ' ');
+  return {
+    line: lineFor(kind, member, about?.bookingId === undefined ? undefined : Number(about.bookingId)),
+    to: to.join(),
+    at,
+    kind,
+    userId,
+    member,
+    isDigest: inDigest === true,
+    link: /^List-Unsubscribe: <([^>]+)>/m.exec(headers)?.[1],
+    bookings: Array.from(String(mail.html).matchAll(/\/console\/bookings\/(\d+)/g), ([, booking]) => Number(booking)),
+  };
+}

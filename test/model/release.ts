@@ -1,0 +1,51 @@
+import { createApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { createSessions } from '../../src/console/sessions/sessions.ts';
+import { openCore } from '../../src/core.ts';
+import { createMail } from '../../src/mail/mail.ts';
+import { createReaders } from '../../src/mail/recipients.ts';
+import { createReminders } from '../../src/mail/reminders.ts';
+import { createScheduler } from '../../src/scheduler/scheduler.ts';
+import { createWebhooks } from '../../src/webhooks/webhooks.ts';
+
+/** What a history runs of a release. */
+export type Release = typeof THIS_RELEASE;
+
+export const THIS_RELEASE = {
+  createApp,
+  createMail,
+  createReaders,
+  createReminders,
+  createScheduler,
+  createSessions,
+  createWebhooks,
+  openCore,
+  readConfig,
+};
+
+/** Loads a release from a folder into this process. Its calls are those of this one, as far as a history makes them. */
+export async function loadRelease(folder: string): Promise<Release> {
+  const load = (file: string) => import(`${folder}/src/${file}`);
+  const [app, config, core, mail, recipients, reminders, scheduler, sessions, webhooks] = await Promise.all([
+    load('app.ts'),
+    load('config.ts'),
+    load('core.ts'),
+    load('mail/mail.ts'),
+    load('mail/recipients.ts'),
+    load('mail/reminders.ts'),
+    load('scheduler/scheduler.ts'),
+    load('console/sessions/sessions.ts'),
+    load('webhooks/webhooks.ts'),
+  ]);
+  return {
+    createApp: app.createApp,
+    createMail: mail.createMail,
+    createReaders: recipients.createReaders,
+    createReminders: reminders.createReminders,
+    createScheduler: scheduler.createScheduler,
+    createSessions: sessions.createSessions,
+    createWebhooks: webhooks.createWebhooks,
+    openCore: core.openCore,
+    readConfig: config.readConfig,
+  };
+}
