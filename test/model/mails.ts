@@ -59,10 +59,12 @@ export const partiesOf = ({ brandId, space }: Booking): readonly [Party, Party] 
 export class Mails {
   readonly choices = new MailChoices();
   /** The mails to each user who was to get so many that some of them come in one. Which of them is not promised. */
-  readonly digested = new Map<string, Mail[]>();
+  readonly digested = new Map<string, readonly Mail[]>();
   readonly #world: World;
   readonly #news: (News & { readonly at: number })[] = [];
   readonly #made: Mail[] = [];
+  /** All mails of which a user gets at most so many in an hour. */
+  readonly #limited: Mail[] = [];
   readonly #arrived: Mail[] = [];
   readonly #reminded = new Set<string>();
   /** When each user got mails about bookings one by one. */
@@ -90,6 +92,7 @@ export class Mails {
     const made = [...news, ...this.#reminders()].filter(({ at }) => at + DAY_MS > now);
     this.#made.push(...made);
     const limited = made.filter(({ kind }) => isLimited(kind));
+    this.#limited.push(...limited);
     for (const [userId, mails] of Map.groupBy(limited, ({ to }) => to.userId)) this.#limit(userId, mails);
     if (!isAway) this.#arrived.push(...this.#made.splice(0).filter((mail) => this.#isNews(mail)));
     return this.#arrived;
@@ -103,7 +106,8 @@ export class Mails {
     this.#counted.set(userId, [...lately, ...mails.slice(0, alone).map(() => now)]);
     if (alone === mails.length && !this.digested.has(userId)) return;
     const { digestAt = now, mails: before = [] } = this.#toCome.get(userId) ?? {};
-    this.digested.getOrInsertComputed(userId, () => []).push(...mails);
+    const all = this.#limited.filter(({ to }) => to.userId === userId);
+    this.digested.set(userId, all);
     this.#toCome.set(userId, {
       digestAt: digestAt > now || alone === mails.length ? digestAt : now + HOUR_MS,
       mails: [...before, ...mails],

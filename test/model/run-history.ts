@@ -5,10 +5,11 @@ import { bookingId, cents, communityId } from '../../src/domain/ids.ts';
 import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
 import { accepted } from '../accepted.ts';
 import { CONTEXT } from '../running-service.fixture.ts';
+import { Callers } from './callers.ts';
 import { type Both, Calls, partyOf, WRITTEN, writtenBy } from './calls.ts';
-import { accountOf, type Calling, type ConnectedApp, Faces, PASSWORD } from './faces.ts';
+import { type Calling, Faces } from './faces.ts';
 import { type Day, dateIn, PARTIES, rivalOf, type Step, type World } from './histories.ts';
-import { type Member, Model, type Party, type Role, type Terms } from './model.ts';
+import { Model, type Party, type Terms } from './model.ts';
 import { type ModelledService, type Outside, openModelledService } from './modelled-service.ts';
 import { Registrations } from './registrations.ts';
 import { type Release, THIS_RELEASE } from './release.ts';
@@ -41,17 +42,13 @@ export async function runHistory(world: World, steps: readonly Step[], outside: 
 }
 
 class History {
-  /** Each caller in turn; the index in a step chooses. */
-  readonly #callers: Calling[] = [];
-  readonly #users: { readonly id: string; readonly email: string }[] = [];
   /** The ids of the service, in the order in which they came. */
   readonly #closed: string[] = [];
-  readonly #apiKeys = new Map<string, string>();
   readonly #spaces: { readonly id: number; readonly communityId: number }[] = [];
   readonly #world: World;
   readonly #model: Model;
   readonly #service: ModelledService;
-  readonly #faces: Faces;
+  readonly #callers: Callers;
   readonly #calls: Calls;
   readonly #registrations: Registrations;
   readonly #sending: Sending;
@@ -68,14 +65,11 @@ class History {
     this.#service = service;
     this.#outside = outside;
     const look = (text: string) => this.#look(text);
-    this.#faces = new Faces({ service, clock: () => model.now, look });
-    this.#calls = new Calls(this.#faces, model, service);
-    this.#registrations = new Registrations({
-      faces: this.#faces,
-      calls: this.#calls,
-      model,
-      origin: `http://127.0.0.1:${outside.receiver.port}`,
-    });
+    const faces = new Faces({ service, clock: () => model.now, look });
+    this.#callers = new Callers({ service, model, faces });
+    this.#calls = new Calls(faces, model, service);
+    const origin = `http://127.0.0.1:${outside.receiver.port}`;
+    this.#registrations = new Registrations({ faces, calls: this.#calls, model, origin });
     this.#sending = new Sending(service, model, outside);
   }
 
@@ -100,10 +94,11 @@ class History {
       model.addSpace(id, owner, name, terms);
       history.#spaces.push({ id, communityId: owner });
     }
-    for (const party of PARTIES) await history.#issue(party, ALL_PERMISSIONS);
-    for (const party of [COMMUNITY, BRAND]) await history.#join(0, party, 'Manager');
-    await history.#join(1, BRAND, 'Manager');
-    await history.#join(1, COMMUNITY, 'Coordinator');
+    const callers = history.#callers;
+    for (const party of PARTIES) await callers.issueKey(party, ALL_PERMISSIONS);
+    for (const party of [COMMUNITY, BRAND]) await callers.join(0, party, 'Manager');
+    await callers.join(1, BRAND, 'Manager');
+    await callers.join(1, COMMUNITY, 'Coordinator');
     return history;
   }
 
@@ -121,7 +116,7 @@ class History {
   /** Compares the open hours of the day of the last booking, as a brand sees them. */
   async #lookAtDay(): Promise<void> {
     const last = this.#model.lookUp(this.#booking(0));
-    const brand = this.#callers.find((calling) => calling.face === 'key' && calling.party.kind === 'Brand');
+    const brand = this.#callers.brandKey();
     if (last === undefined || brand === undefined) return;
     const { space, dto } = last;
     const both = await this.#calls.availability(brand, space.id, dto.date);
@@ -130,7 +125,7 @@ class History {
 
   /** Compares what callers see of everything, and what was sent. */
   async checkAll(): Promise<void> {
-    for (const by of this.#callers.keys()) {
+    for (let by = 0; by < this.#callers.count; by += 1) {
       // Of each account one caller looks at everything.
       const isFirst = by < PARTIES.length;
       const bookings = this.#model.bookingIds().slice(isFirst ? 0 : -2);
@@ -161,15 +156,15 @@ class History {
       case 'approve':
       case 'cancel':
       case 'review':
-        return this.#callBy(this.#caller(step.by), step);
+        return this.#callBy(this.#callers.at(step.by), step);
       case 'retry':
         return this.#retry?.();
       case 'registerWebhook':
-        return this.#registrations.register(this.#caller(step.by), step.events);
+        return this.#registrations.register(this.#callers.at(step.by), step.events);
       case 'removeWebhook':
-        return this.#registrations.remove(this.#caller(step.by), step.webhook);
+        return this.#registrations.remove(this.#callers.at(step.by), step.webhook);
       case 'webhooks':
-        return this.#registrations.list(this.#caller(step.by));
+        return this.#registrations.list(this.#callers.at(step.by));
       case 'join':
       case 'setRole':
       case 'removeMember':
@@ -177,7 +172,7 @@ class History {
       case 'chooseMail':
         return this.#member(step);
       case 'flood':
-        return this.#flood(this.#caller(step.by), step.days);
+        return this.#flood(this.#callers.at(step.by), step.days);
       default:
         return this.#operate(step);
     }
@@ -240,31 +235,24 @@ class History {
 
   async #member(step: Extract<Step, { do: MemberStep }>): Promise<Both | undefined> {
     if (step.do === 'join') {
-      await this.#join(step.user, PARTIES[step.party % PARTIES.length] ?? BRAND, step.role);
+      await this.#callers.join(step.user, PARTIES[step.party % PARTIES.length] ?? BRAND, step.role);
       return undefined;
     }
-    const members = this.#callers.filter((calling) => calling.face === 'console');
+    const members = this.#callers.members();
     const calling = members[step.member % members.length];
     if (calling === undefined) return undefined;
     const { member } = calling;
     if (step.do === 'chooseMail')
       return this.#calls.chooseMail(calling, step, step.space === undefined ? undefined : this.#space(step.space));
-    if (step.do === 'connect') return this.#connect(step.face, member);
+    if (step.do === 'connect') {
+      await this.#callers.connect(step.face, member);
+      return undefined;
+    }
     const { kind, id } = member;
     const colleagues = members.filter((each) => each.member.kind === kind && each.member.id === id);
     const by = [{ kind, id }, ...colleagues][step.by % (1 + colleagues.length)] ?? { kind, id };
     if (step.do === 'removeMember') return this.#calls.removeMember(by, member);
     return this.#calls.setRole(by, member, step.role);
-  }
-
-  async #connect(face: ConnectedApp['face'], member: Member): Promise<undefined> {
-    const user = this.#users.find(({ id }) => id === member.userId);
-    // Who belongs to no account cannot sign in for it.
-    if (user === undefined || this.#model.roleOf(member) === undefined) return undefined;
-    const name = `app ${this.#callers.length}`;
-    this.#callers.push(await this.#faces.connect(face, name, member, user.email));
-    this.#model.connect(name, member);
-    return undefined;
   }
 
   async #operate(step: Extract<Step, { do: OperatorStep }>): Promise<Both | undefined> {
@@ -295,17 +283,13 @@ class History {
         return undefined;
       }
       case 'issueKey':
-        await this.#issue(PARTIES[step.party % PARTIES.length] ?? BRAND, step.permissions);
+        await this.#callers.issueKey(PARTIES[step.party % PARTIES.length] ?? BRAND, step.permissions);
         return undefined;
-      case 'revokeKey': {
-        const [key = '', apiKeyId = ''] = [...this.#apiKeys][step.key % this.#apiKeys.size] ?? [];
-        const refusal = await commands.apiKeys.revoke({ apiKeyId, waits: true }, CONTEXT);
-        if (refusal !== undefined) throw new Error(refusal.details);
-        model.revokeKey(key);
+      case 'revokeKey':
+        await this.#callers.revokeKey(step.key);
         return undefined;
-      }
       case 'forget': {
-        const users = this.#users.map(({ id }) => `user:${id}` as const);
+        const users = this.#callers.userIds().map((id) => `user:${id}` as const);
         const subject = (['brand:1', 'brand:2', ...users] as const)[step.subject % (2 + users.length)] ?? 'brand:1';
         await commands.personalData.forget(subject, CONTEXT);
         model.forget(subject);
@@ -350,7 +334,7 @@ class History {
     const texts = await this.#sending.send({
       isMailAway,
       pathOf: this.#registrations.pathOf,
-      emailOf: (id) => this.#users.find((user) => user.id === id)?.email ?? '',
+      emailOf: this.#callers.emailOf,
     });
     for (const text of texts) this.#look(text);
     return undefined;
@@ -363,38 +347,6 @@ class History {
       throw new Error(`Shown, though forgotten: ${text.split('\n').find((line) => line.includes(shown))}`);
   }
 
-  async #issue(account: Party, permissions: number): Promise<void> {
-    const issued = accepted(
-      await this.#service.core.commands.apiKeys.issue(
-        { account: accountOf(account), permissions, label: 'Model' },
-        CONTEXT,
-      ),
-    );
-    this.#callers.push({ face: 'key', secret: issued.key, party: account });
-    this.#apiKeys.set(issued.key, issued.apiKeyId);
-    this.#model.issueKey(issued.key, account, permissions);
-  }
-
-  /** A new user, or one of before, belongs to an account from now on. */
-  async #join(index: number, { kind, id }: Party, role: Role): Promise<void> {
-    const { users } = this.#service.core;
-    const [account, known] = [accountOf({ kind, id }), this.#users[index]];
-    const email = `user-${this.#users.length}@example.com`;
-    const isThere = known !== undefined && (await users.get(known.id)) !== undefined;
-    const joined = accepted(
-      isThere
-        ? await users.addAccount(known.id, account, role, CONTEXT)
-        : await users.add({ email, password: PASSWORD, accounts: [account], role }, CONTEXT),
-    );
-    if (!isThere) this.#users.push({ id: joined.id, email });
-    const member = { userId: joined.id, kind, id };
-    this.#model.join(joined.id, { kind, id }, role);
-    const isNamed = ({ member: each }: InConsole) =>
-      each.userId === member.userId && each.kind === kind && each.id === id;
-    if (!this.#callers.some((calling) => calling.face === 'console' && isNamed(calling)))
-      this.#callers.push({ face: 'console', member });
-  }
-
   /** A history that has begun on the release before goes from one to the other. */
   #nextRelease(): Release | undefined {
     const { earlier } = this.#outside;
@@ -402,11 +354,6 @@ class History {
     return this.#service.release === THIS_RELEASE ? earlier : THIS_RELEASE;
   }
 
-  #caller(index: number): Calling {
-    const calling = this.#callers.at(index % this.#callers.length);
-    if (calling === undefined) throw new Error('There are no callers yet');
-    return calling;
-  }
   #space = (index: number) => this.#spaces[index % this.#spaces.length] ?? SPACE;
   #zoneOf = (id: number) => (id === 1 ? this.#world.zone : 'UTC');
   /** The last bookings first. */
@@ -434,7 +381,6 @@ type BookingStep =
 type WebhookStep = 'registerWebhook' | 'removeWebhook' | 'webhooks';
 type MemberStep = 'join' | 'setRole' | 'removeMember' | 'connect' | 'chooseMail';
 type OperatorStep = Exclude<Step['do'], 'retry' | 'flood' | BookingStep | WebhookStep | MemberStep>;
-type InConsole = Extract<Calling, { face: 'console' }>;
 
 const COMMUNITY: Party = { kind: 'Community', id: 1 };
 const BRAND: Party = { kind: 'Brand', id: 1 };
