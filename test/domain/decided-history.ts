@@ -1,7 +1,6 @@
 import { availability, availabilityKey } from '../../projections/availability.ts';
 import { bookings } from '../../projections/bookings.ts';
 import { reviews } from '../../projections/reviews.ts';
-import { webhooks } from '../../projections/webhooks.ts';
 import { type Access, refuseAccess } from '../../src/auth/access.ts';
 import * as aggregates from '../../src/commands/aggregates.ts';
 import type { Account } from '../../src/domain/account.ts';
@@ -22,7 +21,6 @@ import {
   type PlainDate,
   reviewId,
   spaceId,
-  webhookId,
 } from '../../src/domain/ids.ts';
 import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
 import { postReview } from '../../src/domain/review.ts';
@@ -38,20 +36,17 @@ import {
 } from '../../src/domain/space-day.ts';
 import { streamOf } from '../../src/domain/streams.ts';
 import { timeSlots } from '../../src/domain/time-slots.ts';
-import { registerWebhook, removeWebhook, webhookQuota } from '../../src/domain/webhook.ts';
 import { type Day, dateIn, PARTIES, rivalOf, type Step, type World } from '../model/histories.ts';
 import { type Answer, Model, type Party, type Request, type Terms } from '../model/model.ts';
 import { same } from '../model/same.ts';
 import { DecidedLog } from './decided-log.ts';
+import { type Both, DecidedWebhooks } from './decided-webhooks.ts';
 import { accountOf, answerOf, dtoOf, listed, refused, reviewOf, stored } from './model-values.ts';
 
 const HOUR_MS = 3_600_000;
-const WEBHOOKS_PER_ACCOUNT = 1_000;
 const TEXTS = { text: 'A tasting.', long: 'x'.repeat(501) };
 
 type StepOf<K extends Step['do']> = Extract<Step, { readonly do: K }>;
-/** The answer of the rules, and that of the model. */
-type Both = readonly [Answer, Answer];
 
 /**
  * A history of the rules without a service: each step is decided on a log in memory, taken by the model as well, and the answers are compared.
@@ -61,7 +56,7 @@ export class DecidedHistory {
   readonly #world: World;
   readonly #model: Model;
   readonly #keys: string[] = [];
-  readonly #webhooks: string[] = [];
+  readonly #webhooks: DecidedWebhooks;
   readonly #closed: string[] = [];
   /** The stream of the day of each booking, by its id. */
   readonly #days = new Map<number, string>();
@@ -70,6 +65,9 @@ export class DecidedHistory {
   constructor(world: World) {
     this.#world = world;
     this.#model = new Model(world.start);
+    const answer = (key: string, decide: (by: Account) => Answer) =>
+      this.#answer(key, { permission: 'Webhooks' }, decide);
+    this.#webhooks = new DecidedWebhooks({ log: this.log, model: this.#model, answer });
     for (const party of PARTIES) this.#addAccount(party);
     for (const [index, terms] of world.terms.entries()) this.#addSpace(index + 1, terms);
     // In the order of the callers of a service: keys, then members of the first accounts.
@@ -138,11 +136,11 @@ export class DecidedHistory {
       case 'revokeKey':
         return this.#revokeKey(this.#key(step.key));
       case 'registerWebhook':
-        return this.#registerWebhook(this.#key(step.by), step.events);
+        return this.#webhooks.register(this.#key(step.by), step.events);
       case 'removeWebhook':
-        return this.#removeWebhook(this.#key(step.by), this.#webhooks[step.webhook % (this.#webhooks.length || 1)]);
+        return this.#webhooks.remove(this.#key(step.by), step.webhook);
       case 'webhooks':
-        return this.#listWebhooks(this.#key(step.by));
+        return this.#webhooks.list(this.#key(step.by));
       case 'runScheduler':
         return this.#runScheduler();
       case 'pass':
@@ -308,47 +306,8 @@ export class DecidedHistory {
   #revokeKey(key: string): undefined {
     const command = { apiKeyId: apiKeyId(key) };
     this.log.decide(streamOf.apiKey(key), aggregates.apiKey, this.#model.now, (state) => revokeApiKey(state, command));
-    for (const id of this.#webhooksOf(key)) this.#endWebhook(id);
+    this.#webhooks.endAllOf(key);
     this.#model.revokeKey(key);
-  }
-
-  #registerWebhook(key: string, events: number): Both {
-    const id = `wh_${this.#nextId()}`;
-    const answer = this.#answer(key, { permission: 'Webhooks' }, (account) => {
-      const ofCredential = this.#webhooksOf(key).length;
-      const quota = webhookQuota({ ofCredential, ofAccount: 0, recent: [] }, WEBHOOKS_PER_ACCOUNT, this.#model.now);
-      if (quota !== undefined) return refused(quota.refused);
-      const owner = { credential: `apiKey:${key}`, account } as const;
-      const command = { webhookId: webhookId(id), owner, url: 'https://example.com/', events, sealedSecret: 's' };
-      const decision = this.log.decide(streamOf.webhook(id), aggregates.webhook, this.#model.now, (before) =>
-        registerWebhook(before, command, { urlProblem: undefined }),
-      );
-      if (!isRefusal(decision)) this.#webhooks.push(id);
-      return answerOf(decision, 201);
-    });
-    return [answer, this.#model.registerWebhook(key, events, () => id)];
-  }
-
-  #removeWebhook(key: string, id = 'wh_none'): Both {
-    const answer = this.#answer(key, { permission: 'Webhooks' }, (account) =>
-      answerOf(this.#endWebhook(id, { account, credential: `apiKey:${key}` }), 204),
-    );
-    return [answer, this.#model.removeWebhook(key, id)];
-  }
-
-  #endWebhook = (id: string, by?: { readonly account: Account; readonly credential: `apiKey:${string}` }) =>
-    this.log.decide(streamOf.webhook(id), aggregates.webhook, this.#model.now, (webhook) =>
-      removeWebhook(webhook, { webhookId: webhookId(id), ...(by && { by }) }),
-    );
-
-  #listWebhooks = (key: string): Both => [
-    this.#answer(key, { permission: 'Webhooks' }, () => ({ status: 200, body: this.#webhooksOf(key) })),
-    this.#model.webhooks(key),
-  ];
-
-  #webhooksOf(key: string): readonly string[] {
-    const all = [...this.log.documents(webhooks).values()];
-    return all.flatMap(({ credential, webhookId: id }) => (credential === `apiKey:${key}` ? [id] : [])).toSorted();
   }
 
   /** Answers a call with a key, if that may make it. */

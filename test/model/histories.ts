@@ -160,8 +160,9 @@ export const worlds: fc.Arbitrary<World> = fc
     terms: fc.tuple(nightTerms, terms, terms),
     isUpgraded: fc.constantFrom(false, false, true),
   })
-  .map(({ change: { zone, date }, daysBefore, hour, ...rest }) => ({
-    ...rest,
+  .map(({ change: { zone, date }, daysBefore, hour, isUpgraded, terms: each }) => ({
+    isUpgraded,
+    terms: isUpgraded ? each.map(withoutGap) : each,
     zone,
     change: date,
     start: momentOf(zone, daysAfter(date, -daysBefore), hour),
@@ -257,6 +258,11 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
   a('runScheduler', {}, 4),
   a('restart', {}, 2),
 );
+
+/** The release before (`EARLIER`) kept no time free after an event that was over. */
+export function withoutGap<T extends Partial<Terms>>({ gapHours: _, ...terms }: T): Omit<T, 'gapHours'> {
+  return terms;
+}
 
 /** A date so many days after the one that the clock of a zone shows. */
 export const dateIn = (zone: Zone, now: number, days: number): LocalDate => daysAfter(clockAt(zone, now).date, days);

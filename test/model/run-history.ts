@@ -8,7 +8,7 @@ import { CONTEXT } from '../running-service.fixture.ts';
 import { Callers } from './callers.ts';
 import { type Both, Calls, partyOf, WRITTEN, writtenBy } from './calls.ts';
 import { type Calling, Faces } from './faces.ts';
-import { type Day, dateIn, PARTIES, rivalOf, type Step, type World } from './histories.ts';
+import { type Day, dateIn, PARTIES, rivalOf, type Step, type World, withoutGap } from './histories.ts';
 import { Model, type Party, type Terms } from './model.ts';
 import { type ModelledService, type Outside, openModelledService } from './modelled-service.ts';
 import { Registrations } from './registrations.ts';
@@ -271,8 +271,9 @@ class History {
       }
       case 'terms': {
         const { id } = this.#space(step.space);
-        accepted(await commands.catalogue.changeSpace({ spaceId: id, terms: stored(step.terms) }, CONTEXT));
-        model.changeTerms(id, step.terms);
+        const terms = this.#world.isUpgraded ? withoutGap(step.terms) : step.terms;
+        accepted(await commands.catalogue.changeSpace({ spaceId: id, terms: stored(terms) }, CONTEXT));
+        model.changeTerms(id, terms);
         return undefined;
       }
       case 'active': {
