@@ -71,6 +71,8 @@ export class Mails {
   readonly #counted = new Map<string, readonly number[]>();
   /** Of users with a digest: what is still to come, in it or alone, and when the digest is due. */
   readonly #toCome = new Map<string, { readonly digestAt: number; readonly mails: readonly Mail[] }>();
+  /** Mails that were not true any more, or not wanted, when mail was sent. */
+  readonly #lapsed = new Set<Mail>();
 
   constructor(world: World) {
     this.#world = world;
@@ -98,6 +100,9 @@ export class Mails {
     return this.#arrived;
   }
 
+  /** How many mails wait for the mail server, and are still to be sent. */
+  waiting = (): number => this.#made.filter((mail) => this.#isNews(mail)).length;
+
   /** Counts new mails to a user. Those that are too many wait for a digest, an hour after the first of them. */
   #limit(userId: string, mails: readonly Mail[]): void {
     const now = this.#world.now();
@@ -115,21 +120,17 @@ export class Mails {
   }
 
   /**
-   * Call after mails were sent. @returns the mails that each user with a digest has by now, alone or in it, since the last call; a request
-   * that has ended before is not told
+   * Call after mails were sent. @returns the mails that each user with a digest has by now, alone or in it, since the last digest; the end of a
+   * request that has come among them is not told
    */
   digests(): ReadonlyMap<string, readonly Mail[]> {
-    const now = this.#world.now();
     const arrived = new Map<string, readonly Mail[]>();
     for (const [userId, { digestAt, mails }] of this.#toCome) {
-      const still = mails.filter((mail) => this.#isNews(mail));
-      const isSent = digestAt + DIGEST_WITHIN_MS <= now;
-      if (isSent)
-        arrived.set(
-          userId,
-          still.filter((mail) => !isEnd(mail, mails)),
-        );
-      this.#toCome.set(userId, { digestAt, mails: isSent ? [] : still });
+      for (const mail of mails) if (!this.#isNews(mail)) this.#lapsed.add(mail);
+      if (digestAt + DIGEST_WITHIN_MS > this.#world.now()) continue;
+      const told = mails.filter((mail) => !this.#lapsed.has(mail) && !isEnd(mail, mails));
+      arrived.set(userId, told);
+      this.#toCome.set(userId, { digestAt, mails: [] });
     }
     return arrived;
   }

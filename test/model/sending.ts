@@ -61,57 +61,60 @@ export class Sending {
         return `${path} ${event} ${data.bookingId}`;
       });
     await webhooks.start();
-    await this.#until(
-      expected,
-      () => delivered().length,
-      async () => {
-        await this.#isFannedOut('webhooks', keysOf(WEBHOOK_EVENTS));
-        if ((await webhooks.oldestPendingDelivery()) !== undefined) throw new Error('A delivery waits');
-      },
-    );
+    await settled(async () => {
+      await this.#isFannedOut('webhooks', keysOf(WEBHOOK_EVENTS));
+      if ((await webhooks.oldestPendingDelivery()) !== undefined) throw new Error('A delivery waits');
+      if (delivered().length < expected.length) throw new Error('Not all have come');
+    });
     await webhooks.stop();
     same('What was delivered', delivered().toSorted(), expected.toSorted());
   }
 
   /** Each member gets the mails that the model knows of, and no other person gets one. */
   async #mail(isAway: boolean, emailOf: Sent['emailOf']): Promise<void> {
-    const { smtp } = this.#outside;
     const { mails } = this.#model;
-    smtp.onConnect = async () => (isAway ? { status: 421, text: 'Away' } : undefined);
+    this.#outside.smtp.onConnect = async () => (isAway ? { status: 421, text: 'Away' } : undefined);
     this.#wasAway ||= isAway;
     const sent = mails.send(isAway);
-    const isExact = ({ kind, userId }: { kind: string; userId: string }) =>
-      !(isLimited(kind) && mails.digested.has(userId));
-    const promised = sent.filter(({ kind, to }) => isExact({ kind, userId: to.userId })).map(lineOf);
+    const isExact = (kind: string, userId: string) => !(isLimited(kind) && mails.digested.has(userId));
+    const promised = sent
+      .filter(({ kind, to }) => isExact(kind, to.userId))
+      .map(lineOf)
+      .toSorted();
     const mail = await this.#service.openMail();
+    const arrivedLines = async () => {
+      const all = [...this.#mails, ...(await this.#newMails(mail))];
+      return all.filter(({ kind, userId }) => isExact(kind, userId)).map(({ line }) => line);
+    };
     mail.start();
-    await this.#until(
-      promised,
-      () => this.#mails.length + this.#newMails().length,
-      async () => {
-        await this.#isFannedOut('mail', MAILED.kinds);
-        const now = new Date(this.#model.now).toISOString();
-        // A digest waits for an hour.
-        const isDue = ({ inDigest, due }: MailRecord) => inDigest === undefined || due <= now;
-        if (!isAway && (await mail.list('Pending', 10_000)).some(isDue)) throw new Error('A mail waits');
-      },
-    );
+    await settled(async () => {
+      await this.#isFannedOut('mail', MAILED.kinds);
+      await this.#isStored(mail, isAway);
+      if ((await arrivedLines()).length < promised.length) throw new Error('Not all have come');
+    });
     await mail.stop();
-    // The records may end with their users.
-    const records = await mail.list('Sent', 10_000);
-    const byMessage = new Map(records.map((record) => [messageIdOf(record.mailId, MAIL_HOST), record]));
-    for (const arrived of this.#newMails())
-      this.#mails.push(arrivedMail(arrived, byMessage.get(arrived.mail.messageId ?? ''), this.#model.now));
+    same('The mails', (await arrivedLines()).toSorted(), promised);
+    this.#mails.push(...(await this.#newMails(mail)));
     for (const { to, userId } of this.#mails) same('The address of a user', to, emailOf(userId));
-    same(
-      'The mails',
-      this.#mails
-        .filter(isExact)
-        .map(({ line }) => line)
-        .toSorted(),
-      promised.toSorted(),
-    );
     if (!isAway) this.#checkDigests();
+  }
+
+  /** Whether all mails are in the store, and those that are due are sent. */
+  async #isStored(mail: MailRole, isAway: boolean): Promise<void> {
+    const { mails, now } = this.#model;
+    const pending = await mail.list('Pending', 10_000);
+    if (pending.length < mails.waiting()) throw new Error('A mail is not stored yet');
+    // A digest waits for an hour.
+    const isDue = ({ inDigest, due }: MailRecord) => inDigest === undefined || due <= new Date(now).toISOString();
+    if (!isAway && pending.some(isDue)) throw new Error('A mail waits');
+    const ended = await Promise.all((['Sent', 'Skipped', 'Failed'] as const).map((state) => mail.list(state, 10_000)));
+    const limited = [pending, ...ended].flat().filter(({ kind }) => isLimited(kind));
+    for (const [userId, owed] of mails.digested) {
+      // The records of a user who is forgotten end.
+      if (this.#model.isForgotten(`user:${userId}`)) continue;
+      const stored = limited.filter((record) => record.userId === userId);
+      if (stored.length < owed.length) throw new Error('A mail is not stored yet');
+    }
   }
 
   /** Of users who were to get many mails at once, some come alone, and the others in a digest. Which of them is not promised. */
@@ -160,23 +163,25 @@ export class Sending {
     return [{ status }, { status: 200 }];
   }
 
-  #newMails = () => this.#outside.smtp.arrived.slice(this.#seen.mails);
+  /** Those that have arrived since the last ones, with what their records say: a record may end with its user. */
+  async #newMails(mail: MailRole): Promise<readonly ArrivedMail[]> {
+    const records = await mail.list('Sent', 10_000);
+    const byMessage = new Map(records.map((record) => [messageIdOf(record.mailId, MAIL_HOST), record]));
+    const arrived = this.#outside.smtp.arrived.slice(this.#seen.mails);
+    return arrived.map((each) => arrivedMail(each, byMessage.get(each.mail.messageId ?? ''), this.#model.now));
+  }
 
   async #isFannedOut(role: OutboxRole, kinds: readonly string[]): Promise<void> {
     const { documents, events } = this.#service.core;
     const [end, marks] = [await logEnd(events), await readMarks(documents, role)];
     if (kinds.some((kind) => (marks[kind] ?? '') < end)) throw new Error('Fan-out has not reached the end of the log');
   }
-
-  /** Waits for as much as is expected. What differs in the end shows what did not come. */
-  async #until(expected: readonly string[], arrived: () => number, isSettled: () => Promise<void>): Promise<void> {
-    await eventually(async () => {
-      await isSettled();
-      if (arrived() < expected.length) throw new Error(`${arrived()} of ${expected.length} have come`);
-    }).catch(() => {});
-  }
 }
 
+/** Waits until a check passes. What differs in the end shows what did not come. */
+const settled = (check: () => Promise<void>): Promise<void> => eventually(check).catch(() => {});
+
+type MailRole = Awaited<ReturnType<ModelledService['openMail']>>;
 type Sent = {
   readonly isMailAway: boolean;
   readonly pathOf: (webhookId: string) => string;
