@@ -160,6 +160,17 @@ describe('a digest', () => {
     expect(message.unsubscribeUrl).toMatch(/\/console\/unsubscribe\?of=Community%3A\d+&kind=all&link=usr_/);
   });
 
+  it('has the news before it if the reader has turned off the last news of a booking', async () => {
+    const { mail } = find('AnswerDue');
+    const { preferences } = made.service.core.mailContent;
+    const account = mail.account ?? 'Community:1';
+    await preferences.choose(mail.userId, account, undefined, { AnswerDue: false });
+    const expired = later(find('BookingExpired', 'Community'), 1);
+    const message = await digest(find('BookingRequested'), later(find('AnswerDue'), 2), expired);
+    await preferences.choose(mail.userId, account, undefined, {});
+    expect(message).toMatchObject({ subject: '2 bookings with news', text: expect.stringContaining('Request:') });
+  });
+
   it('names the community to a brand, which may book at several', async () => {
     const message = await digest(find('BookingApproved'), later(find('BookingDeclined'), 1));
     expect(message).toHaveProperty(

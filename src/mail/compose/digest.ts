@@ -8,6 +8,7 @@ import type { Skipped, Written } from './written.ts';
 /** Bookings that a digest names. The page of bookings shows the others. */
 const NAMED = 50;
 
+type Write = (mail: NewMail & { readonly kind: ChosenKind }) => Promise<BookingWritten | Skipped>;
 type Ended = { readonly digest: Written } | { readonly only: BookingWritten } | Skipped;
 
 /**
@@ -15,22 +16,17 @@ type Ended = { readonly digest: Written } | { readonly only: BookingWritten } | 
  * ended within the hour is only counted.
  * @param write writes the mail about one of them, as it would go out alone
  */
-export async function digestOf(
-  mails: readonly NewMail[],
-  write: (mail: NewMail & { readonly kind: ChosenKind }) => Promise<BookingWritten | Skipped>,
-  publicUrl: string,
-): Promise<Ended> {
-  const { news, ended } = lastNews(mails);
+export async function digestOf(mails: readonly NewMail[], write: Write, publicUrl: string): Promise<Ended> {
+  const { bookings, ended } = bookingsIn(mails);
   const written: BookingWritten[] = [];
   let others = 0;
-  for (const mail of news) {
-    if (!isChosen(mail.kind)) continue;
+  for (const news of bookings) {
     if (written.length === NAMED) {
       others += 1;
       continue;
     }
-    const one = await write({ ...mail, kind: mail.kind });
-    if (!('skipped' in one)) written.push(one);
+    const last = await lastOf(news, write);
+    if (last !== undefined) written.push(last);
   }
   const [first] = written;
   if (first === undefined) return { skipped: 'What it was about is no longer news.' };
@@ -51,20 +47,24 @@ export async function digestOf(
   };
 }
 
-/** The last mail about each booking for each account, latest first, without requests that came and ended among them. */
-function lastNews(mails: readonly NewMail[]): { readonly news: readonly NewMail[]; readonly ended: number } {
-  const last = new Map<string, NewMail>();
-  const requested = new Set<string>();
-  for (const mail of mails.toSorted((a, b) => (a.at < b.at ? -1 : 1))) {
-    const booking = `${mail.account}:${mail.about.bookingId}`;
-    if (mail.kind === 'BookingRequested') requested.add(booking);
-    last.delete(booking);
-    last.set(booking, mail);
+/** The last of the news that is still true, and wanted. */
+async function lastOf(news: readonly NewMail[], write: Write): Promise<BookingWritten | undefined> {
+  for (const mail of news) {
+    if (!isChosen(mail.kind)) continue;
+    const one = await write({ ...mail, kind: mail.kind });
+    if (!('skipped' in one)) return one;
   }
-  const isOver = ([booking, { kind }]: readonly [string, NewMail]) => requested.has(booking) && ENDS.includes(kind);
-  const entries = [...last];
-  const news = entries.filter((entry) => !isOver(entry)).map(([, mail]) => mail);
-  return { news: news.toReversed(), ended: entries.length - news.length };
+  return undefined;
+}
+
+/** The mails about each booking for each account, latest first, without requests that came and ended among them. */
+function bookingsIn(mails: readonly NewMail[]) {
+  const latestFirst = mails.toSorted((a, b) => (a.at < b.at ? -1 : 1)).toReversed();
+  const all = [...Map.groupBy(latestFirst, ({ account, about }) => `${account}:${about.bookingId}`).values()];
+  const isOver = ([last, ...before]: readonly NewMail[]) =>
+    last !== undefined && ENDS.includes(last.kind) && before.some(({ kind }) => kind === 'BookingRequested');
+  const bookings = all.filter((news) => !isOver(news));
+  return { bookings, ended: all.length - bookings.length };
 }
 
 /** What ends a request or a booking for its community. */
