@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { onTestFinished, test } from 'vitest';
-import { lacks } from '../lacks.ts';
 import { recordProof } from '../proof/proof.ts';
-import { HISTORY } from '../release/releases.ts';
 import { type Step, steps, type World, worlds } from './histories.ts';
 import { openOutside } from './modelled-service.ts';
 import { runHistory } from './run-history.ts';
@@ -14,12 +12,11 @@ const LENGTH = 60;
 /** How long a shorter history is looked for once one has failed. */
 const SHORTENING_MS = 45_000;
 const HISTORIES = Math.ceil(Number(MODEL_STEPS) / LENGTH);
-const hasEarlier = !lacks(HISTORY);
 
 test('the service answers as the model says, in random histories', {
   timeout: 11 * 3_600_000,
 }, async () => {
-  const outside = await openOutside({ hasEarlier });
+  const outside = await openOutside();
   onTestFinished(outside.close);
   const deadline = performance.now() + Number(MODEL_MINUTES) * 60_000;
   let [taken, histories] = [0, 0];
@@ -52,7 +49,7 @@ test('the service answers as the model says, in random histories', {
 
 /** A history as a test that can be pasted. */
 const testOf = (world: World, each: readonly Step[]): string => `test('…', async () => {
-  const outside = await openOutside({ hasEarlier });
+  const outside = await openOutside();
   onTestFinished(outside.close);
   await runHistory(
     ${JSON.stringify(world)},

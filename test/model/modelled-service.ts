@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { freePort } from '../free-port.ts';
+import { lacks } from '../lacks.ts';
 import { type Smtp, startSmtp } from '../mail/smtp.ts';
-import { earlierRelease } from '../release/releases.ts';
+import { earlierRelease, HISTORY } from '../release/releases.ts';
 import { startInProcess } from '../running-service.fixture.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { loadRelease, type Release, THIS_RELEASE } from './release.ts';
@@ -27,11 +28,11 @@ export type Outside = {
   readonly earlier: Release | undefined;
 };
 
-/**
- * What every history of a run shares.
- * @param options.hasEarlier whether there is a release before. Without it, all histories run on this one
- */
-export async function openOutside({ hasEarlier }: { readonly hasEarlier: boolean }) {
+/** Found out while the file declares its tests, so that the run says what it has not tried. */
+const hasEarlier = !lacks(HISTORY);
+
+/** What every history of a run shares. Without the release before, all histories run on this one. */
+export async function openOutside() {
   const folder = await mkdtemp(join(tmpdir(), 'venue-release-'));
   const earlier = hasEarlier ? await loadRelease(earlierRelease(folder)) : undefined;
   const [receiver, smtp] = await Promise.all([startReceiver(), startSmtp()]);
