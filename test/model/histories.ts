@@ -30,7 +30,7 @@ export type Step =
     }
   /** A request of the space and day of a booking, for about the hour at which that ends by the clock. */
   | { readonly do: 'rival'; readonly by: number; readonly booking: number; readonly offset: number }
-  /** The last request with a key, once more. */
+  /** The last request with a key that was accepted, once more. */
   | { readonly do: 'retry' }
   | { readonly do: 'availability'; readonly by: number; readonly space: number; readonly day: Day }
   | {
@@ -200,7 +200,7 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
     12,
   ),
   a('rival', { by: ofBrands, booking: fc.nat(1), offset: fc.constantFrom(0, -1, -1, 1) }, 8),
-  a('retry', {}, 4),
+  a('retry', {}, 5),
   a('availability', { by: index, space: index, day }, 6),
   a(
     'list',

@@ -54,7 +54,7 @@ class History {
   readonly #sending: Sending;
   readonly #outside: Outside;
   #once = 0;
-  /** Makes the last request with a key once more. */
+  /** Makes the last request with a key that was accepted once more. */
   #retry: (() => Promise<Both>) | undefined;
   /** Texts that no answer, delivery or mail may show any more. */
   readonly #forgotten: string[] = [];
@@ -189,8 +189,9 @@ class History {
         const otherwise = calling.face === 'mcp' ? `once ${this.#once++}` : undefined;
         const idempotencyKey = step.idempotencyKey === undefined ? otherwise : `key ${step.idempotencyKey}`;
         const call = () => this.#calls.request(calling, request, idempotencyKey);
-        if (idempotencyKey !== undefined) this.#retry = call;
-        return call();
+        const both = await call();
+        if (idempotencyKey !== undefined && both[1].error === undefined) this.#retry = call;
+        return both;
       }
       case 'rival': {
         const request = rivalOf(this.#model.lookUp(this.#booking(step.booking)), step.offset);
