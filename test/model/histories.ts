@@ -257,7 +257,7 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
     },
     5,
   ),
-  a('unsubscribe', { mail: index }, 1),
+  a('unsubscribe', { mail: index }, 2),
   a('flood', { by: ofBrands, days: fc.constantFrom(2, 2, 24) }, 1),
   a('forget', { subject: index }, 1),
   a('pass', { hours: fc.constantFrom(0.5, 1, 1, 2, 2, 5, 25, 80) }, 5),

@@ -1,15 +1,16 @@
 import { ERROR_STATUS } from '../../src/contract/schemas/errors.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
-import type { SpaceTerms } from '../../src/domain/events.ts';
-import { bookingId, cents, communityId } from '../../src/domain/ids.ts';
+import { bookingId, communityId } from '../../src/domain/ids.ts';
 import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
 import { accepted } from '../accepted.ts';
+import { stored } from '../domain/model-values.ts';
 import { CONTEXT } from '../running-service.fixture.ts';
 import { Callers } from './callers.ts';
 import { type Both, Calls, partyOf, WRITTEN, writtenBy } from './calls.ts';
+import { compareChoices } from './chosen-mail.ts';
 import { type Calling, Faces } from './faces.ts';
 import { type Day, dateIn, PARTIES, rivalOf, type Step, type World, withoutGap } from './histories.ts';
-import { Model, type Party, type Terms } from './model.ts';
+import { Model, type Party } from './model.ts';
 import { type ModelledService, type Outside, openModelledService } from './modelled-service.ts';
 import { Registrations } from './registrations.ts';
 import { type Release, THIS_RELEASE } from './release.ts';
@@ -111,6 +112,7 @@ class History {
     const overlapping = this.#model.overlapping();
     if (overlapping.length > 0) throw new Error(`The model lets bookings overlap: ${JSON.stringify(overlapping)}`);
     if ((step.do === 'request' || step.do === 'rival') && promised.error === undefined) await this.#lookAtDay();
+    if (step.do === 'chooseMail' || step.do === 'unsubscribe') await this.#compareChoices();
   }
 
   /** Compares the open hours of the day of the last booking, as a brand sees them. */
@@ -136,6 +138,7 @@ class History {
       for (const space of isFirst ? this.#spaces.keys() : [])
         for (const day of [0, 1, 2, 3, 4, 'change'] as const) await this.take({ do: 'availability', by, space, day });
     }
+    await this.#compareChoices();
     const { differences, notVerified } = await this.#service.core.maintenance.verify(() => {});
     same('What verify finds', { differences, notVerified }, { differences: [], notVerified: [] });
     await this.take({ do: 'send', isMailAway: false });
@@ -143,6 +146,11 @@ class History {
     // Digests have come by then.
     await this.take({ do: 'pass', hours: 2 });
     await this.take({ do: 'send', isMailAway: false });
+  }
+
+  #compareChoices(): Promise<void> {
+    const members = this.#callers.members().map(({ member }) => member);
+    return compareChoices(this.#service, this.#model, members, this.#spaces);
   }
 
   async #call(step: Step): Promise<Both | undefined> {
@@ -388,13 +396,3 @@ const COMMUNITY: Party = { kind: 'Community', id: 1 };
 const BRAND: Party = { kind: 'Brand', id: 1 };
 const NO_BOOKING = 999_999;
 const SPACE = { id: 0, communityId: 0 };
-
-/** Amounts are cents in commands. */
-const stored = ({ week, eventFee, ...rest }: Partial<Terms>): Omit<SpaceTerms, 'name'> =>
-  ({
-    ...rest,
-    ...(eventFee !== undefined && { eventFee: cents(eventFee) }),
-    ...(week && {
-      week: week.map((hours) => (hours === 'closed' ? hours : { ...hours, eventFee: cents(hours.eventFee) })),
-    }),
-  }) as Omit<SpaceTerms, 'name'>;
