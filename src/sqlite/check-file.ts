@@ -23,4 +23,8 @@ export function checkFile(file: FileName): void {
   }
 }
 
-const inOneLine = (text: string): string => text.replace(/\s*\n\s*/g, ': ');
+const inOneLine = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .join(': ');
