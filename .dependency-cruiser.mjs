@@ -189,7 +189,7 @@ export const MAY_IMPORT = {
   // The pages for people: what they share, who is signed in, how open pages are told of changes, a folder for each part, and
   // `console/` puts them together.
   'console/parts': [
-    ...['commands', 'queries', 'auth', 'html', 'mail', 'projections', 'domain', 'event-loop'],
+    ...['commands', 'contract', 'queries', 'auth', 'html', 'mail', 'projections', 'domain', 'event-loop'],
     ...['webhooks/webhooks.ts', 'authorization-server/authorization-server.ts'],
   ],
   // Sessions and sent forms are records; people sign in as at a client of the authorization server.
@@ -214,7 +214,7 @@ export const MAY_IMPORT = {
   ],
   // The live feed follows the log until the read models show it.
   'console/live': ['console/sessions', 'html', 'domain', 'http', 'event-store', 'read-models', 'webhooks/webhooks.ts'],
-  'console/spaces': ['console/parts', 'queries', 'html', 'projections', 'domain', 'http', 'runtime'],
+  'console/spaces': ['console/parts', 'contract', 'queries', 'html', 'projections', 'domain', 'http', 'runtime'],
   'console/people': ['console/parts', 'auth', 'html', 'domain', 'text'],
   'console/webhooks': ['console/parts', 'contract', 'queries', 'html', 'projections', 'domain', 'webhooks/webhooks.ts'],
   'console/connections': ['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'runtime'],

@@ -4,7 +4,7 @@ import type { Timestamp } from '../src/domain/ids.ts';
 import { projection } from './projection.ts';
 
 export type CommunityDocument = Community & {
-  /** When its name or zone was changed last. Both show in calendars. */
+  /** When its name, zone or address was changed last. All show in calendars. */
   readonly changedAt?: Timestamp;
   /** The name that it had a day before it was renamed last, and when that was. */
   readonly renamed?: { readonly from: string; readonly at: Timestamp };
@@ -21,11 +21,16 @@ function renamed(before: CommunityDocument, at: Timestamp): NonNullable<Communit
 /** Every community with its name and time zone. */
 export const communities = projection<CommunityDocument, CommunityEvent>({
   name: 'communities',
-  version: 5,
+  version: 6,
   indexes: [{ fields: ['communityId'] }],
   key: (event) => String(event.data.communityId),
   on: {
     CommunityAdded: evolveCommunity,
+    CommunityDescribed(community, event) {
+      const next = evolveCommunity(community, event);
+      const isElsewhere = event.data.address !== undefined || event.data.coordinates !== undefined;
+      return next && isElsewhere ? { ...next, changedAt: event.metadata.at } : next;
+    },
     CommunityChanged(community, event) {
       const next = evolveCommunity(community, event);
       const { name } = event.data;

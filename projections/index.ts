@@ -6,8 +6,10 @@ import { brands } from './brands.ts';
 import { calendarFeeds } from './calendar-feeds.ts';
 import { closures } from './closures.ts';
 import { communities } from './communities.ts';
+import { houseTexts } from './house-texts.ts';
 import { reviews } from './reviews.ts';
 import { spaceRatings } from './space-ratings.ts';
+import { spaceTexts } from './space-texts.ts';
 import { spaces } from './spaces.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -15,6 +17,8 @@ import { webhooks } from './webhooks.ts';
 export const projections = [
   communities,
   spaces,
+  spaceTexts,
+  houseTexts,
   brands,
   availability,
   closures,

@@ -28,7 +28,7 @@ function changed(space: SpaceDocument | undefined, event: Recorded<SpaceChanged>
 /** Every space with its current terms and its former names. */
 export const spaces = projection<SpaceDocument, SpaceEvent>({
   name: 'spaces',
-  version: 5,
+  version: 6,
   indexes: [{ fields: ['communityId', 'spaceId'] }, { fields: ['spaceId'] }],
   key: (event) => String(event.data.spaceId),
   on: {
@@ -36,5 +36,6 @@ export const spaces = projection<SpaceDocument, SpaceEvent>({
     SpaceChanged: changed,
     SpaceClosed: evolve,
     SpaceOpened: evolve,
+    SpaceDescribed: evolve,
   },
 });

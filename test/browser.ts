@@ -175,6 +175,12 @@ export class Page {
       const name = attribute(tag, 'name');
       if (name !== undefined && !(name in fields)) body.append(name, textOf(text));
     }
+    for (const [tag, options = ''] of form.matchAll(/<select\b[^>]*>(.*?)<\/select>/gs)) {
+      const name = attribute(tag, 'name');
+      const chosen = /<option\b[^>]*\sselected\b[^>]*>/.exec(options) ?? /<option\b[^>]*>/.exec(options);
+      if (name !== undefined && !(name in fields) && chosen !== null)
+        body.append(name, attribute(chosen[0], 'value') ?? '');
+    }
     const pressed = fits(attribute(form, 'action') ?? '') ? undefined : button;
     const name = pressed === undefined ? undefined : attribute(pressed, 'name');
     if (pressed !== undefined && name !== undefined && !(name in fields))

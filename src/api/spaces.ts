@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { AvailabilityQuery, AvailabilityResponse, SpaceParams } from '../contract/schemas/availability.ts';
-import { SpaceDto } from '../contract/schemas/space.ts';
-import { timeOfHours, toSpaceDto } from '../contract/space.ts';
+import { SpaceDetails, SpaceDto } from '../contract/schemas/space.ts';
+import { timeOfHours, toSpaceDetails, toSpaceDto } from '../contract/space.ts';
 import type { Settings } from '../description/settings.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { NamedSpace } from '../domain/space.ts';
@@ -30,9 +30,14 @@ export const spaceRoutes =
     const { queries, release, clock, settings } = deps;
     const { serviceFeePercent, currency } = settings;
     /** Hashes of documents instead of answers, because hashes of unchanged documents are cached. */
-    const versionOf = ({ space, communityName }: NamedSpace, now: number): string =>
-      `${digestOf(space)} ${timeOfHours(space, now)} ${communityName}`;
-    const entityTagOf = entityTagsOf(`${release} ${serviceFeePercent} ${currency}`, SpaceDto, AvailabilityResponse);
+    const versionOf = ({ space, communityName, house }: NamedSpace, now: number): string =>
+      `${digestOf(space)} ${timeOfHours(space, now)} ${communityName} ${house === undefined ? '' : digestOf(house)}`;
+    const entityTagOf = entityTagsOf(
+      `${release} ${serviceFeePercent} ${currency}`,
+      SpaceDto,
+      SpaceDetails,
+      AvailabilityResponse,
+    );
     const answerOf = createAvailabilityAnswers();
 
     app.get('/spaces', taggedRoute('ReadAvailability', 'listSpaces', {}, Spaces), async (request, reply) => {
@@ -50,14 +55,14 @@ export const spaceRoutes =
 
     app.get(
       '/spaces/:spaceId',
-      taggedRoute('ReadAvailability', 'getSpace', { params: SpaceParams }, SpaceDto, 404),
+      taggedRoute('ReadAvailability', 'getSpace', { params: SpaceParams }, SpaceDetails, 404),
       async (request, reply) => {
         const { spaceId } = request.params;
         const now = clock();
         const space = await queries.spaces.getNamed(request.caller.account, spaceId);
         if (space === undefined) return sendError(reply, 'ResourceNotFound', `There is no space ${spaceId}.`);
-        const entityTag = entityTagOf(request, digest(versionOf(space, now)));
-        return sendTagged(request, reply, entityTag, toSpaceDto(space, settings, now));
+        const details = toSpaceDetails(space, await queries.descriptions.ofNamed(space), settings, now);
+        return sendTagged(request, reply, entityTagOf(request, digest(JSON.stringify(details))), details);
       },
     );
 

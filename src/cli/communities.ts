@@ -5,6 +5,7 @@ import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { wholeNumber } from './arguments.ts';
 import { contactCommand } from './contact.ts';
+import { describeCommunityCommand } from './descriptions.ts';
 import { type Answer, operate, operated } from './operation.ts';
 import { answer, subcommand, wrongUsage } from './subcommand.ts';
 
@@ -39,6 +40,8 @@ export function communityCommands(venue: Command): void {
         return communityAnswer(outcome.state);
       });
     });
+
+  describeCommunityCommand(community);
 
   contactCommand(community, 'Community');
 

@@ -1,4 +1,6 @@
 import { communities } from '../../projections/communities.ts';
+import { houseTexts } from '../../projections/house-texts.ts';
+import { spaceTexts } from '../../projections/space-texts.ts';
 import { type SpaceDocument, spaces } from '../../projections/spaces.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
@@ -9,15 +11,27 @@ import {
   type ChangeCommunity,
   type Community,
   changeCommunity,
+  describeCommunity,
   type OpenBookings,
 } from '../domain/community.ts';
 import { type Decision, isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import {
+  type Describe,
+  HOUSE_TEXTS,
+  type HouseDescription,
+  type HouseTexts,
+  SPACE_TEXTS,
+  type SpaceDescription,
+  type SpaceTexts,
+} from '../domain/description.ts';
 import type { CommunityFacts, SpaceEvent, SpaceTerms } from '../domain/events.ts';
 import { brandId, type CommunityId, communityId, type SpaceId, spaceId } from '../domain/ids.ts';
+import { picked } from '../domain/picked.ts';
 import {
   addSpace,
   type ChangeSpace,
   changeSpace,
+  describeSpace,
   moveSpace,
   type Space,
   switchSpace,
@@ -38,7 +52,8 @@ export const spacesOf = declareQuery(
 );
 
 /** Communities, their spaces, and brands. */
-export async function createCatalogueCommands({ handler, documents, readModels, clock, ids, settings }: CommandDeps) {
+export async function createCatalogueCommands(deps: CommandDeps) {
+  const { handler, documents, readModels, personalData, clock, ids, settings } = deps;
   const { spacesPerCommunity } = settings;
   const quota = await openAccountQuota<Pick<Space, 'spaceId'>>({
     documents,
@@ -61,6 +76,18 @@ export async function createCatalogueCommands({ handler, documents, readModels, 
     context: CommandContext,
     decide: (state: Space | undefined, spaceId: SpaceId) => Decision<SpaceEvent>,
   ) => handler.execute(streamOf.space(id), space, context, (state) => decide(state, spaceId(id)));
+
+  async function spaceTextsOf(id: number): Promise<SpaceTexts> {
+    const stored = await readModels.collection(spaceTexts).get(String(id));
+    const [texts] = await personalData.openSpaceTexts(stored === undefined ? [] : [stored]);
+    return texts === undefined ? {} : picked(texts, SPACE_TEXTS);
+  }
+
+  async function houseTextsOf(id: number): Promise<HouseTexts> {
+    const stored = await readModels.collection(houseTexts).get(String(id));
+    const [texts] = await personalData.openHouseTexts(stored === undefined ? [] : [stored]);
+    return texts === undefined ? {} : picked(texts, HOUSE_TEXTS);
+  }
 
   return {
     async addCommunity(command: CommunityFacts, context: CommandContext): Promise<Community | Refusal> {
@@ -130,6 +157,26 @@ export async function createCatalogueCommands({ handler, documents, readModels, 
       { spaceId: id, ...command }: Omit<ChangeSpace, 'spaceId'> & { readonly spaceId: number },
       context: CommandContext,
     ) => onSpace(id, context, (state, spaceId) => changeSpace(state, { ...command, spaceId }, { now: clock() })),
+
+    /** Describes a space. `wanted`: new values, `null` for none. @param command `seen`: what the saved page showed */
+    async describeSpace(
+      { spaceId: id, ...command }: Describe<SpaceDescription> & { readonly spaceId: number },
+      context: CommandContext,
+    ) {
+      const texts = await spaceTextsOf(id);
+      return onSpace(id, context, (state, spaceId) => describeSpace(state, { ...command, spaceId }, texts));
+    },
+
+    /** Describes a community. `wanted`: new values, `null` for none. @param command `seen`: what the saved page showed */
+    async describeCommunity(
+      { communityId: id, ...command }: Describe<HouseDescription> & { readonly communityId: number },
+      context: CommandContext,
+    ) {
+      const texts = await houseTextsOf(id);
+      return handler.execute(streamOf.community(id), community, context, (state) =>
+        describeCommunity(state, { ...command, communityId: communityId(id) }, texts),
+      );
+    },
 
     closeSpace: (id: number, context: CommandContext) =>
       onSpace(id, context, (state, spaceId) => switchSpace(state, { spaceId, active: false })),

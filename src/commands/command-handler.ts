@@ -2,8 +2,9 @@ import pRetry from 'p-retry';
 import type { Actor } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
+import type { EventTrace } from '../domain/event-trace.ts';
 import { isCountedEvent } from '../domain/event-types.ts';
-import { type DomainEvent, type EventMetadata, type EventTrace, SCHEMA } from '../domain/events.ts';
+import { type DomainEvent, type EventMetadata, SCHEMA } from '../domain/events.ts';
 import { type Subject, subjectOfUser } from '../domain/personal-text.ts';
 import { SerialQueue } from '../event-loop/serial-queue.ts';
 import {

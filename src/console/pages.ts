@@ -23,6 +23,8 @@ import { bulkDecisionPages } from './requests/bulk-decisions.ts';
 import { decisionPages } from './requests/decisions.ts';
 import { inboxPages } from './requests/inbox.ts';
 import { communityPages } from './spaces/community.ts';
+import { houseDescriptionPages } from './spaces/house-description.ts';
+import { spaceDescriptionPages } from './spaces/space-description.ts';
 import { hoursPages } from './spaces/space-hours.ts';
 import { spacePages } from './spaces/spaces.ts';
 import { deliveryPages } from './webhooks/delivery-pages.ts';
@@ -47,6 +49,8 @@ const PAGES = [
   requestPages,
   spacePages,
   hoursPages,
+  spaceDescriptionPages,
+  houseDescriptionPages,
   communityPages,
   reviewPages,
   chargePages,

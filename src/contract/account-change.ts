@@ -1,5 +1,6 @@
 import type { NamedChange } from '../domain/account-change.ts';
 import { WEEKDAYS } from '../domain/calendar.ts';
+import { HOUSE_DESCRIPTION, SPACE_DESCRIPTION } from '../domain/description.ts';
 import type { ClosureAdded, DayHours, Recorded, SpaceChanged, SpaceTerms } from '../domain/events.ts';
 import { hoursBetween } from '../domain/hours.ts';
 import { permissionNames } from '../domain/permissions.ts';
@@ -7,6 +8,7 @@ import type { Opened, Readable } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
 import { formatAmount, toAmount } from '../domain/pricing.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
+import { describedFields } from './description.ts';
 import { changedFields, type Fields, fieldsOfBooking, toPublicActor } from './history-entry.ts';
 import type { Changes } from './schemas/history-entry.ts';
 
@@ -32,7 +34,12 @@ export function changesOf({ event, before, replaced }: Pick<NamedChange, 'event'
     fieldsOf(event),
     before === undefined
       ? {}
-      : { ...termsOf(before), timeZone: before.timeZone, specialHours: specialHoursBefore(event, before) },
+      : {
+          ...termsOf(before),
+          timeZone: before.timeZone,
+          specialHours: specialHoursBefore(event, before),
+          ...describedFields({ ...('facts' in before && before.facts), ...('house' in before && before.house) }),
+        },
   );
 }
 
@@ -84,6 +91,10 @@ function fieldsOf(event: Readable<Recorded>): Fields {
     case 'CommunityAdded':
     case 'CommunityChanged':
       return { name: event.data.name, timeZone: event.data.timeZone };
+    case 'CommunityDescribed':
+      return describedFields(picked(event.data, HOUSE_DESCRIPTION));
+    case 'SpaceDescribed':
+      return describedFields(picked(event.data, SPACE_DESCRIPTION));
     case 'BrandAdded':
       return { name: event.data.name };
     case 'SpaceAdded':

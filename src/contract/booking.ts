@@ -8,6 +8,7 @@ import {
   NOT_REPEATED,
   type NotRepeatedField,
   PERSONAL_DETAILS,
+  PLAIN_DETAILS,
   REPEATED_DETAILS,
 } from '../domain/booking-details.ts';
 import { cancellableUntil, expiryOf } from '../domain/booking-moments.ts';
@@ -25,6 +26,7 @@ export const DETAIL_LABELS: { readonly [field: string]: string } = {
   spaceId: 'Space',
   date: 'Date',
   startHour: 'Start',
+  guests: 'Guests',
   message: 'Message',
 } satisfies { readonly [F in keyof Required<BookingDetails>]: string };
 
@@ -80,6 +82,7 @@ export const toAssistantBooking = (booking: ReadableBooking, viewer: AccountKind
   const { brandName, refund } = booking;
   return {
     ...ownFacts(booking),
+    ...picked(booking, PLAIN_DETAILS),
     hours: hoursBetween(booking.startHour, booking.freeFrom),
     ...(booking.status === 'Pending' && { answerBy: toTimestamp(expiryOf(booking)) }),
     ...((booking.status === 'Pending' || booking.status === 'Approved') &&

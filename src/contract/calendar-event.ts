@@ -2,6 +2,7 @@ import type { BookingDocument } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
 import { endOf, startOf } from '../domain/booking-moments.ts';
 import { defined } from '../domain/defined.ts';
+import { addressLine, type HouseFacts } from '../domain/description.ts';
 import { latestOf } from '../domain/extremes.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { CalendarEvent } from './icalendar.ts';
@@ -24,7 +25,7 @@ export const busyBooking = (booking: BookingDocument, logId: string): CalendarEv
 });
 
 /** The community of a booking, as an event names it. */
-export type NamedCommunity = { readonly name: string; readonly changedAt?: Timestamp };
+export type NamedCommunity = { readonly name: string; readonly changedAt?: Timestamp; readonly house?: HouseFacts };
 
 /** The same as one of its parties sees it, with names and a link. */
 export function namedBooking(
@@ -39,13 +40,15 @@ export function namedBooking(
   const { bookingId, spaceName, brandName, status } = booking;
   const place = community === undefined ? spaceName : `${spaceName}, ${community.name}`;
   const what = kind === 'Community' ? `${brandName}, ${spaceName}` : place;
+  const { address, coordinates } = community?.house ?? {};
   const url = `${publicUrl}/console/bookings/${bookingId}`;
   return {
     ...busyBooking(booking, logId),
     changedAt: latestOf(booking.changedAt, kind === 'Brand' ? community?.changedAt : undefined),
     ...defined({ isCancelled: status === 'Cancelled' || undefined }),
     summary: status === 'Pending' ? `Request: ${what}` : what,
-    location: kind === 'Community' ? spaceName : place,
+    location: kind === 'Community' ? spaceName : [place, address && addressLine(address)].filter(Boolean).join(', '),
+    ...(kind === 'Brand' && defined({ coordinates })),
     description: `Booking ${bookingId}: ${url}`,
     url,
   };

@@ -1,4 +1,5 @@
 import { daysLater } from '../domain/calendar.ts';
+import type { Coordinates } from '../domain/description.ts';
 import type { NamedAddress } from '../domain/email-address.ts';
 import type { PlainDate, Timestamp } from '../domain/ids.ts';
 
@@ -25,6 +26,7 @@ export type CalendarEvent = {
   readonly organizer?: NamedAddress;
   readonly summary: string;
   readonly location?: string;
+  readonly coordinates?: Coordinates;
   readonly description?: string;
   readonly url?: string;
 };
@@ -58,7 +60,7 @@ export const CALENDAR_END = 'END:VCALENDAR\r\n';
 
 /** An event with its times in UTC, which need no description of a time zone. */
 export function eventText(event: CalendarEvent): string {
-  const { uid, changedAt, organizer, summary, location, description, url } = event;
+  const { uid, changedAt, organizer, summary, location, coordinates, description, url } = event;
   const changed = utc(Date.parse(changedAt));
   const lines = [
     'BEGIN:VEVENT',
@@ -72,6 +74,9 @@ export function eventText(event: CalendarEvent): string {
     ...(organizer === undefined ? [] : [organizerLine(organizer)]),
     textLine('SUMMARY', summary),
     ...(location === undefined ? [] : [textLine('LOCATION', location)]),
+    ...(coordinates === undefined
+      ? []
+      : [`GEO:${coordinates.latitude.toFixed(6)};${coordinates.longitude.toFixed(6)}`]),
     ...(description === undefined ? [] : [textLine('DESCRIPTION', description)]),
     ...(url === undefined ? [] : [folded(`URL:${url}`)]),
     'END:VEVENT',

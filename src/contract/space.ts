@@ -1,11 +1,18 @@
 import { localDate, WEEKDAYS } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
+import {
+  HOUSE_FACTS,
+  type HouseDescription,
+  SPACE_FACTS,
+  SPACE_TEXTS,
+  type SpaceDescription,
+} from '../domain/description.ts';
 import type { DayHours } from '../domain/events.ts';
 import type { Cents, PlainDate } from '../domain/ids.ts';
 import { picked } from '../domain/picked.ts';
 import { priceOf, toAmount } from '../domain/pricing.ts';
 import { datesFrom, type NamedSpace, type Space } from '../domain/space.ts';
-import type { SpaceDto, SpaceListing } from './schemas/space.ts';
+import type { SpaceDetails, SpaceDto, SpaceListing } from './schemas/space.ts';
 
 /** A space as the command line prints it with `--json`. */
 export const toOperatorSpace = (space: Space) => ({
@@ -52,6 +59,11 @@ const datesOf = <F>(space: Space, today: PlainDate, feeOf: FeeOf<F>) =>
 
 type Pricing = { readonly serviceFeePercent: number; readonly currency: string };
 
+const described = ({ space, house }: NamedSpace) => ({
+  ...picked(space.facts ?? {}, SPACE_FACTS),
+  ...(house && { house: picked(house, HOUSE_FACTS) }),
+});
+
 const named = ({ space, communityName }: NamedSpace) => ({
   ...picked(space, ['name', 'communityId']),
   communityName,
@@ -90,6 +102,19 @@ export const toSpaceDto = (of: NamedSpace, pricing: Pricing, now: number): Space
   ...terms(of, pricing),
   ...picked(of.space, ['answerHours', 'active']),
   ...hoursAndRules(of, pricing, now),
+  ...described(of),
+});
+
+/** A space with all that is written about it and its house. */
+export const toSpaceDetails = (
+  of: NamedSpace,
+  { space, house }: { readonly space: SpaceDescription; readonly house: HouseDescription },
+  pricing: Pricing,
+  now: number,
+): SpaceDetails => ({
+  ...toSpaceDto(of, pricing, now),
+  ...picked(space, SPACE_TEXTS),
+  ...(Object.keys(house).length > 0 && { house }),
 });
 
 /** A space as MCP lists it, with today's date there. */
@@ -100,4 +125,5 @@ export const toSpaceListing = (of: NamedSpace, pricing: Pricing, now: number): S
   ...terms(of, pricing),
   active: of.space.active,
   ...hoursAndRules(of, pricing, now),
+  ...described(of),
 });

@@ -1,14 +1,7 @@
 import { NOT_REPEATED } from '../domain/booking-details.ts';
 import { defined } from '../domain/defined.ts';
-import {
-  type BookingApproved,
-  type BookingCancelled,
-  type BookingRequested,
-  type EventTrace,
-  type Recorded,
-  type ReviewPosted,
-  traceIn,
-} from '../domain/events.ts';
+import { type EventTrace, traceIn } from '../domain/event-trace.ts';
+import type { BookingApproved, BookingCancelled, BookingRequested, Recorded, ReviewPosted } from '../domain/events.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import { erased, type Readable, type SealedTexts, sealedTextsIn } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';

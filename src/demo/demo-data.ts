@@ -10,6 +10,7 @@ import { type BrandId, type CommunityId, cents, type SpaceId } from '../domain/i
 import { DEFAULT_ANSWER_HOURS } from '../domain/limits.ts';
 import { ALL_PERMISSIONS } from '../domain/permissions.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { DESCRIPTIONS, HOUSES } from './demo-descriptions.ts';
 import type { Demo, DemoUser } from './demo-file.ts';
 
 export type SeedDeps = {
@@ -97,9 +98,13 @@ type AddedBrand = Awaited<ReturnType<typeof addBrand>>;
 async function addCommunity(seed: Seed, { name, timeZone, email, spaces }: (typeof COMMUNITIES)[number]) {
   const { catalogue } = seed.commands;
   const { communityId } = done(await catalogue.addCommunity({ name, timeZone }, CONTEXT));
+  const house = HOUSES[name];
+  if (house !== undefined) done(await catalogue.describeCommunity({ communityId, wanted: house }, CONTEXT));
   const account: Account = { kind: 'Community', id: communityId };
   const addSpace = async (space: SpaceTerms) => {
     const id = done(await catalogue.addSpace({ ...space, communityId }, CONTEXT));
+    const wanted = DESCRIPTIONS[space.name];
+    if (wanted !== undefined) done(await catalogue.describeSpace({ spaceId: id, wanted }, CONTEXT));
     if (space.name === INACTIVE) done(await catalogue.closeSpace(id, CONTEXT));
     return { id, name: space.name, active: space.name !== INACTIVE };
   };

@@ -76,6 +76,7 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     }
     case 'CommunityAdded':
     case 'CommunityChanged':
+    case 'CommunityDescribed':
       return ofAccount({ kind: 'Community', id: event.data.communityId });
     case 'BrandAdded':
       return ofAccount({ kind: 'Brand', id: event.data.brandId });
@@ -87,6 +88,7 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'SpaceChanged':
     case 'SpaceClosed':
     case 'SpaceOpened':
+    case 'SpaceDescribed':
     case 'TimeClosed':
     case 'TimeReopened': {
       const { spaceId } = event.data;

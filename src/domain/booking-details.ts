@@ -1,7 +1,7 @@
 import { type Refusal, refuseFor } from './decision.ts';
 import type { PlainDate, SpaceId } from './ids.ts';
 import { keysOf } from './keys-of.ts';
-import { HOUR, MESSAGE, wrongNumber, wrongText } from './limits.ts';
+import { CAPACITY, HOUR, MESSAGE, wrongNumber, wrongText } from './limits.ts';
 import type { PersonalText } from './personal-text.ts';
 import { picked } from './picked.ts';
 
@@ -15,6 +15,8 @@ export type BookingDetails = {
   readonly date: PlainDate;
   /** 0 to 23, in the space's time zone. */
   readonly startHour: number;
+  /** How many guests the event has. */
+  readonly guests?: number;
   /** Note to the community. */
   readonly message?: string;
 };
@@ -35,6 +37,11 @@ const RULES = {
   spaceId: { wrong: () => undefined, repeated: true, personal: false },
   date: { wrong: () => undefined, repeated: true, personal: false },
   startHour: { wrong: (hour) => wrongNumber('startHour', hour, HOUR), repeated: true, personal: false },
+  guests: {
+    wrong: (guests) => (guests === undefined ? undefined : wrongNumber('guests', guests, CAPACITY)),
+    repeated: false,
+    personal: false,
+  },
   message: { wrong: (text) => wrongText('message', text, MESSAGE), repeated: false, personal: true },
 } as const satisfies { readonly [F in Field]: FieldRules<F> };
 
@@ -57,6 +64,10 @@ export const BOOKING_DETAILS = keysOf(RULES);
 export const REPEATED_DETAILS = BOOKING_DETAILS.filter((field): field is RepeatedField => RULES[field].repeated);
 /** The names of those that only the request has. */
 export const NOT_REPEATED = BOOKING_DETAILS.filter((field): field is NotRepeatedField => !RULES[field].repeated);
+/** The names of those that only the request has, and that are no personal text. */
+export const PLAIN_DETAILS = NOT_REPEATED.filter(
+  (field): field is Exclude<NotRepeatedField, PersonalField> => !RULES[field].personal,
+);
 /** The names of those that are personal text. */
 export const PERSONAL_DETAILS = BOOKING_DETAILS.filter((field): field is PersonalField => RULES[field].personal);
 

@@ -1,18 +1,33 @@
 import { canonicalZone, isTimeZone } from './calendar.ts';
-import { type Decision, type Refusal, refuse, refuseField, refuseFor } from './decision.ts';
+import { type Decision, isRefusal, type Refusal, refuse, refuseField, refuseFor } from './decision.ts';
 import { defined } from './defined.ts';
-import type { CommunityAdded, CommunityChanged, CommunityEvent, CommunityFacts } from './events.ts';
+import {
+  type Describe,
+  HOUSE_FACTS,
+  type HouseDescription,
+  type HouseFacts,
+  type HouseTexts,
+  houseChanges,
+  withChanges,
+} from './description.ts';
+import type { CommunityAdded, CommunityChanged, CommunityDescribed, CommunityEvent, CommunityFacts } from './events.ts';
 import type { CommunityId, PlainDate } from './ids.ts';
 import { NAME, wrongText } from './limits.ts';
 
-export type Community = CommunityAdded['data'];
+export type Community = CommunityAdded['data'] & {
+  /** Where it is. Its texts are a read model of their own. */
+  readonly house?: HouseFacts;
+};
 
 /** The Pending and Approved bookings of a community. */
 export type OpenBookings = { readonly count: number; readonly lastDate: PlainDate };
 
 export function evolveCommunity(community: Community | undefined, event: CommunityEvent): Community | undefined {
   if (event.type === 'CommunityAdded') return event.data;
-  return community && { ...community, ...event.data };
+  if (community === undefined) return undefined;
+  return event.type === 'CommunityDescribed'
+    ? { ...community, house: withChanges(community.house ?? {}, event.data, HOUSE_FACTS) }
+    : { ...community, ...event.data };
 }
 
 export function addCommunity(existing: Community | undefined, command: Community): Decision<CommunityAdded> {
@@ -57,6 +72,22 @@ export function changeCommunity(
       `cannot be changed while requests and bookings are open: ${open.count}, the last on ${open.lastDate}`,
     );
   return [{ type: 'CommunityChanged', data: { ...defined(changed), communityId } }];
+}
+
+/**
+ * Describes a community: only what differs, in one event; no event if nothing does.
+ * @param texts what is written about it now
+ */
+export function describeCommunity(
+  community: Community | undefined,
+  command: Describe<HouseDescription> & { readonly communityId: CommunityId },
+  texts: HouseTexts,
+): Decision<CommunityDescribed> {
+  const { communityId } = command;
+  if (community === undefined) return refuse('ResourceNotFound', `There is no community ${communityId}.`);
+  const changes = houseChanges({ ...community.house, ...texts }, command);
+  if (isRefusal(changes)) return changes;
+  return Object.keys(changes).length === 0 ? [] : [{ type: 'CommunityDescribed', data: { ...changes, communityId } }];
 }
 
 const wrongFacts = ({ name, timeZone }: Partial<CommunityFacts>): readonly (Refusal | undefined)[] => [

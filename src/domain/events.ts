@@ -1,6 +1,8 @@
 import type { Account, Actor } from './account.ts';
 import type { BookingDetails, RepeatedField, StoredDetails } from './booking-details.ts';
 import type { Weekday } from './calendar.ts';
+import type { Changes, HouseDescription, SpaceDescription } from './description.ts';
+import type { EventTrace } from './event-trace.ts';
 import type {
   ApiKeyId,
   BookingId,
@@ -20,18 +22,6 @@ import type { Role } from './roles.ts';
 
 /** Version of the event shapes below, stored with each event. A release knows this one and lower ones (`known-event.ts`). */
 export const SCHEMA = 1;
-
-/** The trace of the request that led to an event (docs/decisions/event-log.md). */
-export type EventTrace = {
-  /** 32 hex digits. */
-  readonly traceId: string;
-  /** Only if the sender of the request does not record the trace. */
-  readonly traceFlags?: '00';
-};
-
-/** The trace in metadata, or in the context of a command, if it has one. */
-export const traceIn = ({ traceId, traceFlags }: Partial<EventTrace>): EventTrace | undefined =>
-  traceId === undefined ? undefined : { traceId, ...(traceFlags !== undefined && { traceFlags }) };
 
 /** The metadata of every event (docs/decisions/event-log.md). Without a trace if no request led to it. */
 export type EventMetadata = Partial<EventTrace> & {
@@ -105,6 +95,8 @@ export type CommunityFacts = { readonly name: string; readonly timeZone: string 
 type CommunityEvents = {
   CommunityAdded: CommunityFacts & { readonly communityId: CommunityId };
   CommunityChanged: Partial<CommunityFacts> & { readonly communityId: CommunityId };
+  /** What a community says of itself changed. Absent: as before; null: nothing any more. */
+  CommunityDescribed: Changes<HouseDescription<PersonalText>> & { readonly communityId: CommunityId };
 };
 
 /** The opening hours of a weekday or a date, and its fee if it has one of its own. */
@@ -147,6 +139,8 @@ type SpaceEvents = {
     };
   SpaceClosed: OfSpace;
   SpaceOpened: OfSpace;
+  /** What a community says of a space changed. Absent: as before; null: nothing any more. */
+  SpaceDescribed: Changes<SpaceDescription<PersonalText>> & OfSpace;
 };
 
 /** `OwnEvent`: an event of the community itself, on hours that were free. */
@@ -352,12 +346,14 @@ export type BookingCompleted = EventOf<'BookingCompleted'>;
 export type CommunityEvent = EventOf<keyof CommunityEvents>;
 export type CommunityAdded = EventOf<'CommunityAdded'>;
 export type CommunityChanged = EventOf<'CommunityChanged'>;
+export type CommunityDescribed = EventOf<'CommunityDescribed'>;
 export type BrandAdded = EventOf<'BrandAdded'>;
 export type SpaceEvent = EventOf<keyof SpaceEvents>;
 export type SpaceAdded = EventOf<'SpaceAdded'>;
 export type SpaceChanged = EventOf<'SpaceChanged'>;
 export type SpaceClosed = EventOf<'SpaceClosed'>;
 export type SpaceOpened = EventOf<'SpaceOpened'>;
+export type SpaceDescribed = EventOf<'SpaceDescribed'>;
 /** The events of a space on one day. */
 export type SpaceDayEvent = EventOf<keyof BookingEvents | keyof TimeEvents>;
 export type TimeClosed = EventOf<'TimeClosed'>;

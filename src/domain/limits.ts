@@ -68,6 +68,21 @@ export const HORIZON_DAYS: NumberLimit = { min: 1, max: 365 * MAX_YEARS_AHEAD, s
 export const CANCEL_HOURS: NumberLimit = { min: 0, max: 90 * 24, step: 1 };
 /** The flat fee of an event, in cents. */
 export const EVENT_FEE: NumberLimit = { min: 0, max: 100_000_000_00, step: 1 };
+/** What is written about a space or a community, in Markdown. */
+export const ABOUT: TextLimit = { min: 0, max: 5_000 };
+/** House rules, how to get in or there, whom to ask. */
+export const PRACTICAL_TEXT: TextLimit = { min: 0, max: 2_000 };
+/** An amenity in a community's own words. */
+export const OWN_AMENITY: TextLimit = { min: 1, max: 60 };
+export const MAX_OWN_AMENITIES = 10;
+export const MAX_LANGUAGES = 20;
+/** A part of a postal address. */
+export const ADDRESS_LINE: TextLimit = { min: 1, max: 200 };
+export const WEBSITE: TextLimit = { min: 1, max: 2_048 };
+/** How many guests a space takes, or an event has. */
+export const CAPACITY: NumberLimit = { min: 1, max: 100_000, step: 1 };
+/** In m². */
+export const AREA: NumberLimit = { min: 1, max: 1_000_000, step: 1 };
 /** Stars of a review. */
 export const RATING: NumberLimit = { min: 1, max: 5, step: 1 };
 

@@ -1,5 +1,5 @@
 import { type Account, accountOfKey } from './account.ts';
-import type { BookingId, ClosureId } from './ids.ts';
+import type { BookingId, ClosureId, CommunityId, SpaceId } from './ids.ts';
 
 /** The owner of a personal text. Forgetting the subject destroys the key that its texts are sealed under (docs/decisions/personal-data.md). */
 export type Subject = `brand:${number}` | `community:${number}` | `user:${string}`;
@@ -66,4 +66,6 @@ export const ownerOf = {
   review: ({ bookingId }: { readonly bookingId: BookingId }) => `review:${bookingId}`,
   /** Each day that it closes holds the same sealed title. */
   closure: ({ closureId }: { readonly closureId: ClosureId }) => `closure:${closureId}`,
+  space: ({ spaceId }: { readonly spaceId: SpaceId }) => `space:${spaceId}`,
+  community: ({ communityId }: { readonly communityId: CommunityId }) => `community:${communityId}`,
 };

@@ -5,6 +5,7 @@ import { localDate, toTimestamp, wallDay, weekdayOf } from './calendar.ts';
 import { termsOn } from './day-terms.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
+import { moreThanFit } from './description.ts';
 import type {
   BookingApproved,
   BookingCancelled,
@@ -186,6 +187,9 @@ export function requestBooking(
         : before.fingerprint === fingerprint;
     return isRepeated ? [] : KEY_REUSED;
   }
+
+  const tooMany = moreThanFit(space.facts, details.guests);
+  if (tooMany !== undefined) return tooMany;
 
   const wall = wallDay(date, space.timeZone);
   const closed = whyClosed(space, wall, startHour, heldHours(day), context.now);

@@ -1,11 +1,22 @@
 import { isYearsLater, localDate, WEEKDAYS } from './calendar.ts';
-import { type Decision, type Refusal, refuse, refuseField, refuseFor } from './decision.ts';
+import { type Decision, isRefusal, type Refusal, refuse, refuseField, refuseFor } from './decision.ts';
+import {
+  type Describe,
+  type HouseFacts,
+  SPACE_FACTS,
+  type SpaceDescription,
+  type SpaceFacts,
+  type SpaceTexts,
+  spaceChanges,
+  withChanges,
+} from './description.ts';
 import type {
   DateHours,
   DayHours,
   SpaceAdded,
   SpaceChanged,
   SpaceClosed,
+  SpaceDescribed,
   SpaceEvent,
   SpaceOpened,
   SpaceTerms,
@@ -40,6 +51,8 @@ export type Space = SpaceTerms & {
   readonly active: boolean;
   /** Dates with hours of their own. */
   readonly special?: SpecialHours;
+  /** What can be searched for. Its texts are a read model of their own. */
+  readonly facts?: SpaceFacts;
 };
 
 /** Hours of single dates. */
@@ -47,8 +60,8 @@ type SpecialHours = { readonly [date: PlainDate]: DayHours };
 /** New hours of single dates; `none` removes those of a date. */
 export type SpecialChanges = { readonly [date: PlainDate]: DayHours | 'none' };
 
-/** A space with the name of the community that owns it. */
-export type NamedSpace = { readonly space: Space; readonly communityName: string };
+/** A space with the name and the house of the community that owns it. */
+export type NamedSpace = { readonly space: Space; readonly communityName: string; readonly house?: HouseFacts };
 
 export function evolveSpace(space: Space | undefined, event: SpaceEvent): Space | undefined {
   if (event.type === 'SpaceAdded') return { ...event.data, active: true };
@@ -62,6 +75,8 @@ export function evolveSpace(space: Space | undefined, event: SpaceEvent): Space 
       return { ...space, active: false };
     case 'SpaceOpened':
       return { ...space, active: true };
+    case 'SpaceDescribed':
+      return { ...space, facts: withChanges(space.facts ?? {}, event.data, SPACE_FACTS) };
     default:
       return event satisfies never;
   }
@@ -217,6 +232,24 @@ export function switchSpace(
   if (space.active === command.active) return [];
   const { spaceId, communityId } = space;
   return [{ type: command.active ? 'SpaceOpened' : 'SpaceClosed', data: { spaceId, communityId } }];
+}
+
+/**
+ * Describes a space: only what differs, in one event; no event if nothing does.
+ * @param texts what is written about it now
+ */
+export function describeSpace(
+  space: Space | undefined,
+  command: Describe<SpaceDescription> & { readonly spaceId: SpaceId },
+  texts: SpaceTexts,
+): Decision<SpaceDescribed> {
+  if (space === undefined) return unknownSpace(command.spaceId);
+  const changes = spaceChanges({ ...space.facts, ...texts }, command);
+  if (isRefusal(changes)) return changes;
+  const { spaceId, communityId } = space;
+  return Object.keys(changes).length === 0
+    ? []
+    : [{ type: 'SpaceDescribed', data: { ...changes, spaceId, communityId } }];
 }
 
 const unknownSpace = (id: SpaceId) => refuse('ResourceNotFound', `There is no space ${id}.`);

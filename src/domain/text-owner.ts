@@ -25,6 +25,10 @@ export function textOwnerOf(event: DomainEvent): string | undefined {
     case 'TimeClosed':
     case 'ClosureAdded':
       return ownerOf.closure(event.data);
+    case 'SpaceDescribed':
+      return ownerOf.space(event.data);
+    case 'CommunityDescribed':
+      return ownerOf.community(event.data);
     default:
       event satisfies WithoutText;
       return undefined;

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { DomainEvent } from '../domain/events.ts';
-import type { BookingId, ClosureId } from '../domain/ids.ts';
+import type { BookingId, ClosureId, CommunityId, SpaceId } from '../domain/ids.ts';
 import {
   ERASED,
   type Opened,
@@ -74,6 +74,14 @@ export function createPersonalData(deps: {
     /** Closed times with their titles opened, see {@link openTexts}. */
     openClosures: <D extends { readonly closureId: ClosureId }>(documents: readonly D[]): Promise<Opened<D>[]> =>
       open(documents, ownerOf.closure),
+
+    /** What is written about spaces, opened, see {@link openTexts}. */
+    openSpaceTexts: <D extends { readonly spaceId: SpaceId }>(documents: readonly D[]): Promise<Opened<D>[]> =>
+      open(documents, ownerOf.space),
+
+    /** What is written about communities, opened, see {@link openTexts}. */
+    openHouseTexts: <D extends { readonly communityId: CommunityId }>(documents: readonly D[]): Promise<Opened<D>[]> =>
+      open(documents, ownerOf.community),
 
     /** Events with their texts opened, see {@link openTexts}. */
     async openEvents<E extends DomainEvent>(events: readonly E[]): Promise<Readable<E>[]> {

@@ -1,5 +1,6 @@
 import { brandOf, communityOf } from '../domain/account.ts';
 import { PERSONAL_DETAILS } from '../domain/booking-details.ts';
+import { HOUSE_TEXTS, SPACE_TEXTS } from '../domain/description.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import { ownerOf, type PersonalText, type Subject, subjectOf, type Texts } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
@@ -34,11 +35,23 @@ export function writtenIn(event: DomainEvent, author: Subject | undefined): Writ
       const { title } = event.data;
       return written(author ?? subjectOf(communityOf(event.data)), ownerOf.closure(event.data), { title });
     }
+    // Published in the name of the community, so they stay when the user who wrote them leaves.
+    case 'SpaceDescribed':
+      return written(subjectOf(communityOf(event.data)), ownerOf.space(event.data), textsIn(event.data, SPACE_TEXTS));
+    case 'CommunityDescribed':
+      return written(
+        subjectOf(communityOf(event.data)),
+        ownerOf.community(event.data),
+        textsIn(event.data, HOUSE_TEXTS),
+      );
     default:
       event satisfies WithoutText;
       return undefined;
   }
 }
+
+const textsIn = <F extends string>(data: { readonly [field in F]?: PersonalText | null }, fields: readonly F[]) =>
+  Object.fromEntries(fields.map((field) => [field, data[field] ?? undefined]));
 
 function written(
   subject: Subject,

@@ -10,6 +10,7 @@ import { createBrandCharges } from './brand-charges.ts';
 import { createCalendarQueries } from './calendar.ts';
 import { createCalendarFeedQueries } from './calendar-feeds.ts';
 import { createClosureQueries } from './closures.ts';
+import { createDescriptionQueries } from './descriptions.ts';
 import { createMonthCharges } from './month-charges.ts';
 import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
@@ -52,6 +53,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     calendar: createCalendarQueries(deps),
     brandCharges: createBrandCharges(deps, spaces),
     closures: createClosureQueries(deps),
+    descriptions: createDescriptionQueries(deps),
     monthCharges: createMonthCharges(deps),
     reviews: createReviewQueries(deps),
     spaceRatings: createSpaceRatingQueries(deps),

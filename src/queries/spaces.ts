@@ -4,6 +4,7 @@ import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import type { Community } from '../domain/community.ts';
+import { defined } from '../domain/defined.ts';
 import { type CommunityId, communityId as toCommunityId } from '../domain/ids.ts';
 import type { NamedSpace, Space } from '../domain/space.ts';
 import type { QueryDeps } from './query-deps.ts';
@@ -75,17 +76,23 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
     communitiesOf,
     communities: allCommunities,
 
-    /** The same as `get`, with the name of the community. */
+    /** The same as `get`, with the name and the house of the community. */
     async getNamed(account: Account, spaceId: number): Promise<NamedSpace | undefined> {
       const space = await get(account, spaceId);
-      return space && { space, communityName: (await community(space.communityId))?.name ?? '' };
+      return space && named(space, await community(space.communityId));
     },
 
-    /** The same as `list`, with the names of the communities. */
+    /** The same as `list`, with the names and houses of the communities. */
     async listNamed(account: Account): Promise<NamedSpace[]> {
       const [visible, owners] = await Promise.all([list(account), allCommunities()]);
-      const names = new Map(owners.map(({ communityId, name }) => [communityId, name]));
-      return visible.map((space) => ({ space, communityName: names.get(space.communityId) ?? '' }));
+      const byId = new Map(owners.map((owner) => [owner.communityId, owner]));
+      return visible.map((space) => named(space, byId.get(space.communityId)));
     },
   };
 }
+
+const named = (space: Space, owner: Community | undefined): NamedSpace => ({
+  space,
+  communityName: owner?.name ?? '',
+  ...defined({ house: owner?.house }),
+});

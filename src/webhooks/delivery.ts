@@ -4,7 +4,7 @@ import type { Collection } from '../document-store/document-store.ts';
 import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
-import type { EventTrace } from '../domain/events.ts';
+import type { EventTrace } from '../domain/event-trace.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import type { SealedText, SealedTexts } from '../domain/personal-text.ts';
 import type { Position } from '../event-store/event-store.ts';

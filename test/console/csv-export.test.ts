@@ -135,6 +135,7 @@ test('a spreadsheet reads names, hours and amounts as they are, and runs none of
     'Service fee': '3.00',
     Total: '22.99',
     Currency: 'USD',
+    Guests: '',
     Message: "'@9 line 2",
   });
 });

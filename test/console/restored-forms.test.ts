@@ -282,7 +282,18 @@ test('the page for a lost form shows every field of the console that people type
   const own = accepted(await running.service.core.commands.webhooks.register(hook, CONTEXT));
   const typed = new Set<string>();
   const pages: readonly (readonly [Browser, string])[] = [
-    ...['inbox', 'spaces/new', 'spaces/1', 'keys', 'webhooks', 'webhooks/deliveries', 'apps', 'clients']
+    ...[
+      'inbox',
+      'spaces/new',
+      'spaces/1',
+      'spaces/1/description',
+      'spaces/house',
+      'keys',
+      'webhooks',
+      'webhooks/deliveries',
+      'apps',
+      'clients',
+    ]
       .concat(`webhooks/${own.webhookId}`, 'people', 'account', 'mail/settings', 'mail/contact')
       .map((path) => [community, path] as const),
     ...[`find/${hall}`, 'bookings/3', 'bookings/3/cancel'].map((path) => [brand, path] as const),

@@ -25,7 +25,7 @@ const ISSUED_KEY = 'id account.kind account.id permissions label';
 const CLIENT = 'clientId name account createdAt';
 const USER = 'id email accounts.kind accounts.id accounts.role createdAt passwordChangedAt emailConfirmedAt?';
 const BOOKING = [
-  'id spaceId spaceName date startHour endHour status totalPrice createdAt usageHours? brandName message?',
+  'id spaceId spaceName date startHour endHour status totalPrice createdAt usageHours? brandName guests? message?',
   'hours communityId brandId cancelledBy? reason?',
 ].join(' ');
 const ACTOR = 'actor.kind actor.id? actor.name? actor.account.kind? actor.account.id?';
@@ -46,6 +46,7 @@ const PRINTS: { readonly [command: string]: string } = {
   'community add': COMMUNITY,
   'community change': COMMUNITY,
   'community contact': 'id contact?',
+  'community describe': 'id name address.* coordinates.* website about directions contact',
   'community list': COMMUNITY,
   'space add': SPACE,
   'space change': SPACE,
@@ -54,6 +55,7 @@ const PRINTS: { readonly [command: string]: string } = {
     'week.weekday week.open week.windowStart? week.windowEnd? week.eventFee?',
     'special.date special.windowStart special.windowEnd special.eventFee?',
   ].join(' '),
+  'space describe': 'id name kind seated standing area amenities ownAmenities languages about houseRules access',
   'space close': SPACE,
   'space open': SPACE,
   'space list': SPACE,
@@ -222,10 +224,41 @@ describe('the JSON output of the command line', () => {
       ['proof', String(completed)],
       ['community', 'add', '--name', 'Union Yard', '--time-zone', 'America/New_York'],
       ['community', 'contact', String(harbour[1]), '--email', 'office@example.com'],
+      [
+        ...['community', 'describe', harbour[1] ?? '', '--street', 'Kaistraße 7', '--postal-code', '20457'],
+        ...[
+          '--city',
+          'Hamburg',
+          '--country',
+          'DE',
+          '--coordinates',
+          '53.5436,9.9888',
+          '--website',
+          'https://a.example',
+        ],
+        ...['--about', 'A house', '--directions', 'Left', '--contact', 'Mara'],
+      ],
       ['community', 'list'],
       ['space', 'add', ...harbour, ...terms],
       ['space', 'change', String(spaceId), '--name', 'Greater Hall'],
       ['space', 'hours', String(spaceId), '--week', 'mo 9-21 600.00', '--special', `${inDays(9)}=10-14`, '--gap', '1'],
+      [
+        ...[
+          'space',
+          'describe',
+          String(spaceId),
+          '--kind',
+          'hall',
+          '--seated',
+          '60',
+          '--standing',
+          '90',
+          '--area',
+          '70',
+        ],
+        ...['--amenities', 'lift,wifi', '--own-amenities', 'Piano;Skylight', '--languages', 'en,de'],
+        ...['--about', 'Bright', '--house-rules', 'Quiet', '--access', 'Left'],
+      ],
       ['space', 'close', String(spaceId)],
       ['space', 'open', String(spaceId)],
       ['space', 'list'],
@@ -321,7 +354,9 @@ describe('the JSON output of the command line', () => {
     const { spaces } = await findSpaces(service);
     expect(spaces).not.toEqual([]);
     const required: readonly string[] = SpaceListing.required;
-    const fields = Object.keys(SpaceListing.properties).map((name) => (required.includes(name) ? name : `${name}?`));
+    const fields = Object.keys(SpaceListing.properties).map((name) =>
+      required.includes(name) ? name : name === 'house' ? 'house.*?' : `${name}?`,
+    );
     for (const space of spaces) expectFields(fields.join(' '), space, 'find_spaces');
   });
 });

@@ -27,8 +27,14 @@ const BOOKING_SHAPES = {
   OperatorBooking: {},
   HistoryEntry: {},
   BookingRequested: {},
-  BookingApproved: { message: 'The specification lists the fields; subscribers got the message with the request.' },
-  BookingCancelled: { message: 'Subscribers got the message with the request.' },
+  BookingApproved: {
+    guests: 'The specification lists the fields; subscribers got the number with the request.',
+    message: 'The specification lists the fields; subscribers got the message with the request.',
+  },
+  BookingCancelled: {
+    guests: 'Subscribers got the number with the request.',
+    message: 'Subscribers got the message with the request.',
+  },
 } as const satisfies { readonly [shape: string]: LeavesOut };
 type Shape = keyof typeof BOOKING_SHAPES;
 
@@ -37,12 +43,14 @@ const DETAILS: Required<BookingDetails> = {
   spaceId: spaceId(1),
   date: inDays(30),
   startHour: 10,
+  guests: 40,
   message: 'Forty guests',
 };
 const OTHER_DETAILS: Required<BookingDetails> = {
   spaceId: spaceId(2),
   date: inDays(31),
   startHour: 16,
+  guests: 50,
   message: 'Fifty guests',
 };
 

@@ -15,10 +15,10 @@ import { type PlainDate, spaceId } from '../../src/domain/ids.ts';
 
 const details: BookingDetails = { spaceId: spaceId(7), date: '2026-12-10' as PlainDate, startHour: 10 };
 
-test('later events repeat the details except the message, which alone is personal', () => {
-  expect(BOOKING_DETAILS).toEqual(['spaceId', 'date', 'startHour', 'message']);
+test('later events repeat the details except guests and message, which alone is personal', () => {
+  expect(BOOKING_DETAILS).toEqual(['spaceId', 'date', 'startHour', 'guests', 'message']);
   expect(REPEATED_DETAILS).toEqual(['spaceId', 'date', 'startHour']);
-  expect([NOT_REPEATED, PERSONAL_DETAILS]).toEqual([['message'], ['message']]);
+  expect([NOT_REPEATED, PERSONAL_DETAILS]).toEqual([['guests', 'message'], ['message']]);
   expect([details, { ...details, message: 'Hi' }].map(arePersonal)).toEqual([false, true]);
 });
 
@@ -38,6 +38,7 @@ describe('the fingerprint of a request', () => {
       { spaceId: spaceId(8) },
       { date: '2026-12-11' as PlainDate },
       { startHour: 11 },
+      { guests: 1 },
       { message: '' },
     ];
     for (const other of others) expect(fingerprintOf({ ...details, ...other })).not.toBe(fingerprintOf(details));
@@ -52,6 +53,7 @@ describe('the fingerprint of a request', () => {
 
 test.each<[string, Partial<BookingDetails>, RegExp]>([
   ['hour 24', { startHour: 24 }, /startHour must be a whole number, 0 to 23/],
+  ['no guests', { guests: 0 }, /guests must be a whole number, 1 to 100000/],
   ['half an hour', { startHour: 9.5 }, /startHour/],
   ['a message that is too long', { message: 'x'.repeat(501) }, /message must have at most 500 characters/],
 ])('details with %s are refused', (_, wrong, text) => {

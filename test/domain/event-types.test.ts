@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
+import { traceIn } from '../../src/domain/event-trace.ts';
 import { EVENT_TYPES, isCountedEvent, isEventType } from '../../src/domain/event-types.ts';
-import { traceIn } from '../../src/domain/events.ts';
 
 test('what an account can do without end counts towards its quota, and nothing else', () => {
   expect(EVENT_TYPES.filter((type) => isCountedEvent({ type }))).toEqual([
-    ...['BookingRequested', 'CommunityAdded', 'CommunityChanged', 'BrandAdded'],
-    ...['SpaceAdded', 'SpaceChanged', 'SpaceClosed', 'SpaceOpened', 'TimeClosed', 'ClosureAdded', 'ReviewPosted'],
+    ...['BookingRequested', 'CommunityAdded', 'CommunityChanged', 'CommunityDescribed', 'BrandAdded'],
+    ...['SpaceAdded', 'SpaceChanged', 'SpaceClosed', 'SpaceOpened', 'SpaceDescribed', 'TimeClosed'],
+    ...['ClosureAdded', 'ReviewPosted'],
     ...['ApiKeyIssued', 'CalendarFeedAdded', 'WebhookRegistered', 'WebhookSecretRotated', 'WebhookEnabled'],
   ]);
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { everyDocument } from '../../src/document-store/queries.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
+import type { HouseDescription } from '../../src/domain/description.ts';
 import { brandId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { subjectOf, subjectOfUser } from '../../src/domain/personal-text.ts';
 import type { Message } from '../../src/mail/new-mail.ts';
@@ -114,6 +115,27 @@ http://localhost:3000/console/bookings/`);
     await contacts.set(made.community, '');
     expect(text).toContain('You can cancel until 20 Dec 2026, 10:00 Berlin time.');
     expect(text).toContain('Contact: front@harbour.example\n');
+  });
+
+  it('tells a brand the way to an approved booking, in its text and its calendar file, and no link of the house', async () => {
+    const { catalogue } = made.service.core.commands;
+    const { id: communityId } = made.community;
+    const tell = async (house: HouseDescription, access: string) => {
+      accepted(await catalogue.describeCommunity({ communityId, wanted: house }, CONTEXT));
+      accepted(await catalogue.describeSpace({ spaceId: spaceId(1), wanted: { access } }, CONTEXT));
+    };
+    const address = { street: 'Kaistraße 7', postalCode: '20457', city: 'Hamburg', country: 'DE' };
+    const coordinates = { latitude: 53.5436, longitude: 9.9888 };
+    await tell({ address, coordinates, directions: 'See https://evil.example/map' }, 'Second floor');
+    const { text, calendar = '' } = await written(find('BookingApproved'));
+    expect(text).toContain('Address: Kaistraße 7, 20457 Hamburg, Germany\n');
+    expect(text).toContain('How to get there: See https[:]//evil[.]example/map\n');
+    expect(text).toContain('Floor and access: Second floor\n');
+    expect(calendar.replaceAll('\r\n ', '')).toContain(
+      'LOCATION:Great Hall\\, Harbour Lofts\\, Kaistraße 7\\, 20457 Hamburg\\, Germany\r\nGEO:53.543600;9.988800\r\n',
+    );
+    for (const sample of [find('BookingRequested'), find('BookingDeclined'), find('EventTomorrow')])
+      expect((await written(sample)).text).not.toContain('Kaistraße');
   });
 
   it('begins with what a list of mails shows beside the subject, which is not the subject', async () => {

@@ -11,6 +11,7 @@ import type { Space } from '../../domain/space.ts';
 import { amount, clock, counted, duration, longDate, shortDate, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { onlyZone } from '../parts/booking-views.ts';
+import { factsLine } from '../parts/description-views.ts';
 import { controlsOf, dateField, field, hasProblems, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { pager } from '../parts/links.ts';
@@ -210,6 +211,7 @@ function row(
 <p class="muted small">${community && named(community.name)}${
     space.timeZone !== pageZone && html`, ${zoneName(space.timeZone)}`
   }${rating && html` · ${ratingText(rating)}`}</p>
+${space.facts && html`<p class="muted small">${factsLine(space.facts)}</p>`}
 ${
   openHours.length === 0
     ? html`<p class="muted small">${space.active ? 'No free time on this day.' : 'Not taking bookings at the moment.'}</p>`

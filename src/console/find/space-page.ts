@@ -5,9 +5,10 @@ import { daysLater, isPlainDate, localDate, weekdayOf } from '../../domain/calen
 import { type DayTerms, termsOn } from '../../domain/day-terms.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
+import { capacityOf } from '../../domain/description.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import { keysOf } from '../../domain/keys-of.ts';
-import { MESSAGE } from '../../domain/limits.ts';
+import { CAPACITY, MESSAGE } from '../../domain/limits.ts';
 import { priceOf } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
 import { clock, dayAndMonth, duration, longDate, zoneName } from '../../html/formats.ts';
@@ -17,7 +18,17 @@ import { hoursTopic } from '../live/live.ts';
 import { done, type PageContent } from '../parts/answer.ts';
 import { backTo, viaField } from '../parts/back-link.ts';
 import { priceView } from '../parts/booking-views.ts';
-import { controlsOf, csrfField, dateField, hiddenField, onceField, problemOf, textArea } from '../parts/forms.ts';
+import { descriptionView } from '../parts/description-views.ts';
+import {
+  controlsOf,
+  csrfField,
+  dateField,
+  field,
+  hiddenField,
+  onceField,
+  problemOf,
+  textArea,
+} from '../parts/forms.ts';
 import { addressOf, type Fields, linkItem } from '../parts/links.ts';
 import { ratingText, reviewText } from '../parts/review-views.ts';
 import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
@@ -172,15 +183,15 @@ async function spacePage(
   const { spaceId } = space;
   const today = localDate(now, space.timeZone);
   const { date, problem } = shownDate(typedText, today);
-  const [times, communities, before, free, rated] = await Promise.all([
+  const [times, community, before, free, rated] = await Promise.all([
     startTimes(queries, { account, spaceId, date }),
-    queries.spaces.communities(),
+    queries.spaces.community(space.communityId),
     bookingToRepeat(queries, visit, space),
     freeTimes(queries, visit, space, date),
     queries.spaceRatings.ofSpace(account, space),
   ]);
   const terms = termsOn(space, date);
-  const community = communities.find(({ communityId }) => communityId === space.communityId);
+  const description = await queries.descriptions.ofNamed({ space, ...defined({ house: community?.house }) });
   const start = hourIn(typed, 'startHour');
   const carried: CarriedFields = { start, again: before?.bookingId, via: visit.via };
   const to = (day: PlainDate) => spacePath(spaceId, { ...carried, date: day });
@@ -212,7 +223,8 @@ ${dayForm(space, carried, typedDate, today, wrong)}
         ? startTimeField(terms, times, may(visit, 'Coordinator') ? start : 'unchoosable', problems)
         : html`<p>This space is not taking bookings at the moment.</p>`
     }</div></section></div>
-${requestForm(visit, terms, carried, shown, typed, problems)}${rated && reviewsOf(rated, space)}</div>`,
+${requestForm(visit, terms, carried, shown, typed, problems)}
+${descriptionView(description.space, description.house)}${rated && reviewsOf(rated, space)}</div>`,
   };
 }
 
@@ -312,7 +324,7 @@ function requestForm(
 ${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}
 ${viaField(visit)}${again !== undefined && hiddenField('again', again)}
 <h2>Price</h2>${priceView('Brand', price)}
-${active && html`${furtherControls(typed, problems)}${requestButton(hoursTopic(spaceId, date), noneFree)}`}
+${active && html`${furtherControls(typed, problems, space)}${requestButton(hoursTopic(spaceId, date), noneFree)}`}
 <p class="muted small">The price is the same at any time of day. You are charged when the community approves; sending
 a request is free.${cancelText(space)}</p></form>`;
 }
@@ -331,23 +343,35 @@ type Further = Exclude<keyof BookingDetails, 'spaceId' | 'date' | 'startHour'>;
 /** The form control of each, and how it is read. Exhaustive: a new detail does not compile without one. */
 const FURTHER: {
   readonly [F in Further]-?: {
-    control(form: Form, problems: Problems): Html;
+    control(form: Form, problems: Problems, space: Space): Html;
     read(form: Form): BookingDetails[F] | undefined;
   };
 } = {
+  guests: {
+    control(form, problems, { facts = {} }) {
+      const most = capacityOf(facts);
+      return field({
+        ...controlsOf(form, problems)('guests', 'Guests (optional)'),
+        type: 'number',
+        hint: most === undefined ? undefined : `This space takes up to ${most}.`,
+        attributes: { min: CAPACITY.min, max: most ?? CAPACITY.max, inputmode: 'numeric' },
+      });
+    },
+    read: (form) => (form.text('guests') === '' ? undefined : form.integer('guests')),
+  },
   message: {
     control: (form, problems) =>
       textArea({
         ...controlsOf(form, problems)('message', 'Message to the community (optional)'),
-        hint: `Your plans, the number of guests, what you need. Up to ${MESSAGE.max} characters.`,
+        hint: `Your plans, and what you need. Up to ${MESSAGE.max} characters.`,
         attributes: { maxlength: MESSAGE.max, rows: 3 },
       }),
     read: (form) => form.lines('message') || undefined,
   },
 };
 
-const furtherControls = (form: Form, problems: Problems): readonly Html[] =>
-  Object.values(FURTHER).map(({ control }) => control(form, problems));
+const furtherControls = (form: Form, problems: Problems, space: Space): readonly Html[] =>
+  Object.values(FURTHER).map(({ control }) => control(form, problems, space));
 
 function furtherIn(form: Form): Pick<BookingDetails, Further>;
 function furtherIn(form: Form): object {

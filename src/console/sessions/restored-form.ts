@@ -22,7 +22,7 @@ const MAX_BYTES = 2_700;
 /** The forms whose page, at the same address, fills them in. */
 const RESTORABLE: readonly RegExp[] = [
   /^\/console\/find\/\d+$/,
-  /^\/console\/spaces\/(?:new|community|\d+(?:\/hours)?)$/,
+  /^\/console\/spaces\/(?:new|community|house|\d+(?:\/hours|\/description)?)$/,
   /^\/console\/calendar\/closures\/(?:new|[\w-]+\/change)$/,
   /^\/console\/mail\/(?:contact|settings(?:\/space)?)$/,
 ];

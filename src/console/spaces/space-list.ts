@@ -18,6 +18,9 @@ import { may, type Settings, type Visit } from '../parts/visit.ts';
 
 export const PATH = '/console/spaces';
 
+/** The page of the address and the description of a community. */
+export const HOUSE_PATH = `${PATH}/house`;
+
 /** The page of the hours of a space. */
 export const hoursPath = (spaceId: number): string => `${PATH}/${spaceId}/hours`;
 
@@ -110,6 +113,7 @@ export function spaceList(visit: Visit, spaces: readonly Space[]): PageContent {
     title: 'Spaces',
     lead: 'What brands can book, and on what terms.',
     actions: html`<div class="row">
+${isManager && buttonLink(HOUSE_PATH, 'Address and description', 'quiet')}
 ${isManager && buttonLink(`${PATH}/community`, 'Name and time zone', 'quiet')}
 ${buttonLink('/console/calendar/closures', 'Closed times', 'quiet')}
 ${isManager && buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</div>`,

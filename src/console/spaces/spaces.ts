@@ -1,4 +1,5 @@
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
+import type { SpaceDescription } from '../../domain/description.ts';
 import type { SpaceTerms } from '../../domain/events.ts';
 import { cents } from '../../domain/ids.ts';
 import { keysOf } from '../../domain/keys-of.ts';
@@ -12,12 +13,14 @@ import type { SpaceNow } from '../../queries/space-changes.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
 import { type Answer, done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { backTo, viaField, withVia } from '../parts/back-link.ts';
+import { descriptionView, factsLine } from '../parts/description-views.ts';
 import { type Field, field, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { historyOf } from '../parts/history-links.ts';
 import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import { may, type Settings, type Visit } from '../parts/visit.ts';
+import { descriptionPath } from './space-description.ts';
 import {
   hoursPath,
   LABELS,
@@ -65,7 +68,7 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
 
   ofSpace.get(`${PATH}/:id`, 'Viewer', async (visit, space) => {
     const { restored } = visit;
-    if (!may(visit, 'Manager')) return termsPage(visit, space);
+    if (!may(visit, 'Manager')) return termsPage(visit, space, await queries.descriptions.ofSpace(space));
     return restored === undefined
       ? { ...editPage(visit, space, typedOf(space), outdated(space)), status: 200 }
       : editPage(visit, space, typedIn(restored), {}, seenIn(restored));
@@ -139,6 +142,9 @@ function editPage(
 <section class="card narrow"><h2>Hours by weekday and date</h2>
 <p>${weekText(space, visit.settings.currency)}.${rulesText(space)}</p>
 <div>${buttonLink(withVia(visit, hoursPath(spaceId)), 'Change hours and rules', 'quiet')}</div></section>
+<section class="card narrow"><h2>Description</h2>
+<p>${factsLine(space.facts) || 'Brands read nothing about this space yet.'}</p>
+<div>${buttonLink(withVia(visit, descriptionPath(spaceId)), 'Describe this space', 'quiet')}</div></section>
 <section class="card narrow"><h2>${active ? 'Close space' : 'Reopen space'}</h2>
 <p>${active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>
 ${openOrClose(visit, space, (path) => withVia(visit, path))}</section>
@@ -147,7 +153,7 @@ ${openOrClose(visit, space, (path) => withVia(visit, path))}</section>
 }
 
 /** The terms of a space, for those who may not change them. */
-function termsPage(visit: Visit, space: Space): PageContent {
+function termsPage(visit: Visit, space: Space, description: SpaceDescription): PageContent {
   return {
     title: namedText(space.name),
     back: backTo(visit, { href: PATH, label: 'Spaces' }),
@@ -155,7 +161,7 @@ function termsPage(visit: Visit, space: Space): PageContent {
     main: html`<section class="card narrow"><h2 class="visually-hidden">Terms</h2>
 <p>${weekText(space, visit.settings.currency)}.${rulesText(space)}</p>
 <dl class="facts">${termFacts(space, visit.settings)}</dl>
-<p class="muted small">A Manager of the community can change them.</p></section>
+<p class="muted small">A Manager of the community can change them.</p></section>${descriptionView(description, {})}
 <p class="muted small"><a href="${historyOf('space', space.spaceId, visit)}">Change history</a></p>`,
   };
 }

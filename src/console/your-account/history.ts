@@ -172,6 +172,7 @@ const VERBS: { readonly [T in EventType]?: string } = {
   SpaceChanged: 'was changed',
   SpaceClosed: 'was closed',
   SpaceOpened: 'was reopened',
+  SpaceDescribed: 'was described',
   ClosureAdded: 'was added',
   ClosureDateLeftOut: 'has one date less',
   ClosureEnded: 'was ended',
@@ -197,6 +198,7 @@ const VERBS: { readonly [T in EventType]?: string } = {
   ClientRemoved: 'was removed',
   CommunityAdded: 'was created',
   CommunityChanged: 'was changed',
+  CommunityDescribed: 'was described',
   BrandAdded: 'was created',
   SubjectForgotten: 'had its personal texts erased',
 } satisfies { readonly [T in AccountEvent]: string };

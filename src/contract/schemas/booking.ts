@@ -1,8 +1,14 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { type BookingDetails, NOT_REPEATED, PERSONAL_DETAILS, REPEATED_DETAILS } from '../../domain/booking-details.ts';
+import {
+  type BookingDetails,
+  NOT_REPEATED,
+  PERSONAL_DETAILS,
+  PLAIN_DETAILS,
+  REPEATED_DETAILS,
+} from '../../domain/booking-details.ts';
 import type { CancelledBy } from '../../domain/events.ts';
 import type { BookingId, SpaceId } from '../../domain/ids.ts';
-import { IDEMPOTENCY_KEY, MESSAGE } from '../../domain/limits.ts';
+import { CAPACITY, IDEMPOTENCY_KEY, MESSAGE } from '../../domain/limits.ts';
 import { picked } from '../../domain/picked.ts';
 import { BOOKING_STATUSES } from '../../domain/space-day.ts';
 import { Hour, Id, OneOf, PlainDate, Text, Timestamp } from './scalars.ts';
@@ -14,6 +20,13 @@ export const RequestDetails = {
   spaceId: Id<SpaceId>('The space to book.'),
   date: PlainDate('The requested date.'),
   startHour: Hour('Requested start hour.'),
+  guests: Type.Optional(
+    Type.Integer({
+      minimum: CAPACITY.min,
+      maximum: CAPACITY.max,
+      description: 'How many guests the event has. At most as many as the space takes, if its community says how many.',
+    }),
+  ),
   message: Type.Optional(Text(MESSAGE, 'Note to the community.')),
 } as const satisfies DetailSchemas;
 
@@ -22,6 +35,7 @@ const ResponseDetails = {
   spaceId: Id<SpaceId>('The booked space.'),
   date: PlainDate('Booking date.'),
   startHour: Hour('Start, 24-hour clock.'),
+  guests: Type.Optional(Type.Integer({ minimum: CAPACITY.min, description: 'How many guests the event has.' })),
   message: Type.Optional(Type.String({ description: 'Note to the community.' })),
 } as const satisfies DetailSchemas;
 
@@ -82,6 +96,7 @@ export type BookingDto = Static<typeof BookingDto>;
 export const AssistantBooking = Type.Object(
   {
     ...ownFields,
+    ...picked(ResponseDetails, PLAIN_DETAILS),
     hours: Type.String({
       description: 'From the start to the moment at which the space is free again: 09:00–11:30. endHour is rounded up.',
     }),

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { WEEKDAYS } from '../../domain/calendar.ts';
 import type { CommunityId, SpaceId } from '../../domain/ids.ts';
+import { HouseDto, HouseFactsDto, spaceFacts, spaceTexts } from './description.ts';
 import { Hour, Id, OneOf, PlainDate } from './scalars.ts';
 
 const named = {
@@ -75,6 +76,8 @@ export const SpaceListing = Type.Object({
   ...terms,
   active,
   ...hoursAndRules,
+  ...spaceFacts,
+  house: Type.Optional(HouseFactsDto),
 });
 export type SpaceListing = Static<typeof SpaceListing>;
 
@@ -87,7 +90,16 @@ export const SpaceDto = Type.Object(
     answerHours: Type.Integer({ minimum: 1, description: 'Hours after which an unanswered request is cancelled.' }),
     active,
     ...hoursAndRules,
+    ...spaceFacts,
+    house: Type.Optional(HouseFactsDto),
   },
   { title: 'SpaceDto', description: 'A space with its terms.' },
 );
 export type SpaceDto = Static<typeof SpaceDto>;
+
+/** A space with all that its community says of it. */
+export const SpaceDetails = Type.Object(
+  { ...SpaceDto.properties, ...spaceTexts, house: Type.Optional(HouseDto) },
+  { title: 'SpaceDetails', description: 'A space with its terms and its description.' },
+);
+export type SpaceDetails = Static<typeof SpaceDetails>;

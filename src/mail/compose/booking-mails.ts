@@ -1,9 +1,13 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
 import { furtherDetails } from '../../contract/booking.ts';
 import { namedBooking } from '../../contract/calendar-event.ts';
+import { HOUSE_DESCRIPTION_LABELS, SPACE_DESCRIPTION_LABELS } from '../../contract/description.ts';
 import { calendarFile } from '../../contract/icalendar.ts';
 import { type Account, brandOf, communityOf } from '../../domain/account.ts';
 import { cancellableUntil, expiryOf } from '../../domain/booking-moments.ts';
+import type { Community } from '../../domain/community.ts';
+import { defined } from '../../domain/defined.ts';
+import { addressLine } from '../../domain/description.ts';
 import { RATING } from '../../domain/limits.ts';
 import { amount, hours, longDate, momentIn, shortDate, shortened, zoneName } from '../../html/formats.ts';
 import { namedText } from '../../html/html.ts';
@@ -58,6 +62,7 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
     intro: said.intro,
     facts: [
       ...(review === undefined ? bookingFacts(seen) : [...placeOf(seen), ...review.facts]),
+      ...(tellsTheWay(kind) && !isCommunity ? await wayThere(deps, booking, community) : []),
       ...(kind === 'BookingApproved' && replyTo !== undefined ? [['Contact', replyTo] as const] : []),
     ],
     action: { text: said.action ?? 'See the booking', url: `${publicUrl}/console/bookings/${booking.bookingId}` },
@@ -99,6 +104,30 @@ const otherParty = (booking: ReadableBooking, { kind }: Account): Account =>
 /** Whether the calendar of the reader changes: a request that was never approved is in none. */
 const hasCalendar = (kind: ChosenKind, { charge }: ReadableBooking): boolean =>
   kind === 'BookingApproved' || (kind === 'BookingCancelled' && charge !== undefined);
+
+const tellsTheWay = (kind: ChosenKind): boolean => kind === 'BookingApproved' || kind === 'EventTomorrow';
+
+/** Characters of directions in a mail. */
+const MAX_DIRECTIONS = 600;
+
+/** Where the event is and how to get in, as far as the community says. */
+async function wayThere(
+  { queries }: Deps,
+  booking: ReadableBooking,
+  community: Community | undefined,
+): Promise<readonly (readonly [string, string])[]> {
+  const space = await queries.spaces.get(brandOf(booking), booking.spaceId);
+  if (space === undefined) return [];
+  const of = await queries.descriptions.ofNamed({ space, ...defined({ house: community?.house }) });
+  const facts = [
+    [HOUSE_DESCRIPTION_LABELS.address, of.house.address && addressLine(of.house.address)],
+    [HOUSE_DESCRIPTION_LABELS.directions, of.house.directions],
+    [SPACE_DESCRIPTION_LABELS.access, of.space.access],
+  ] as const;
+  return facts.flatMap(([label, text]) =>
+    text === undefined ? [] : [[label, foreignText(text, MAX_DIRECTIONS)] as const],
+  );
+}
 
 type Review = { readonly rating: number; readonly facts: readonly (readonly [string, string])[] };
 

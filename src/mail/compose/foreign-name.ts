@@ -13,8 +13,8 @@ const MAX_NAME = 60;
  */
 export const foreignName = (name: string): string => `“${foreignText(name)}”`;
 
-/** The same without quotes, for what is no name of an account. */
-export const foreignText = (name: string): string => namedText(cutText(withoutLinks(name), MAX_NAME));
+/** The same without quotes, for what is no name of an account. @param max how many characters of it */
+export const foreignText = (text: string, max = MAX_NAME): string => namedText(cutText(withoutLinks(text), max));
 
 /** How long the former name of an account stands beside the new one. */
 const FORMER_NAME_MS = 24 * 3_600_000;

@@ -24,7 +24,10 @@ export type MailedUser = Pick<User, 'email' | 'memberships'>;
 export type Reader = { readonly account: Account; readonly accountName: string; readonly role: Role };
 
 export type ComposeDeps = {
-  readonly queries: Pick<Queries, 'accounts' | 'apiKeys' | 'bookings' | 'reviews' | 'spaces' | 'webhooks'>;
+  readonly queries: Pick<
+    Queries,
+    'accounts' | 'descriptions' | 'apiKeys' | 'bookings' | 'reviews' | 'spaces' | 'webhooks'
+  >;
   /** Undefined if the user was removed. */
   readonly user: (userId: string) => Promise<MailedUser | undefined>;
   readonly isForgotten: (subject: Subject) => Promise<boolean>;

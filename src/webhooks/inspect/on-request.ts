@@ -4,7 +4,7 @@ import { noticeOf, testPayload } from '../../contract/webhook-payload.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
 import { type Refusal, refuse } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
-import { type EventTrace, traceIn } from '../../domain/events.ts';
+import { type EventTrace, traceIn } from '../../domain/event-trace.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
 import type { Clock } from '../../runtime/clock.ts';

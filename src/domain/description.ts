@@ -1,0 +1,298 @@
+import { type Refusal, refuse, refuseField, refuseFor } from './decision.ts';
+import { keysOf } from './keys-of.ts';
+import {
+  ABOUT,
+  ADDRESS_LINE,
+  AREA,
+  brokenTextRule,
+  CAPACITY,
+  MAX_LANGUAGES,
+  MAX_OWN_AMENITIES,
+  OWN_AMENITY,
+  PRACTICAL_TEXT,
+  WEBSITE,
+  wrongNumber,
+  wrongText,
+} from './limits.ts';
+import type { PersonalText } from './personal-text.ts';
+
+/** What a space is. */
+export const SPACE_KINDS = [
+  'Hall',
+  'MeetingRoom',
+  'Studio',
+  'Gallery',
+  'Loft',
+  'Bar',
+  'Restaurant',
+  'Kitchen',
+  'Workshop',
+  'Shop',
+  'Stage',
+  'Terrace',
+  'Garden',
+  'Other',
+] as const;
+export type SpaceKind = (typeof SPACE_KINDS)[number];
+
+/** What a space has. A community names others in its own words. */
+export const AMENITIES = [
+  'Wifi',
+  'Projector',
+  'Screen',
+  'VideoConferencing',
+  'Whiteboard',
+  'Flipchart',
+  'SoundSystem',
+  'Microphones',
+  'StageLighting',
+  'Piano',
+  'DanceFloor',
+  'Tables',
+  'Chairs',
+  'Bar',
+  'Kitchen',
+  'Fridge',
+  'CoffeeMachine',
+  'Dishes',
+  'OwnCatering',
+  'Heating',
+  'AirConditioning',
+  'Daylight',
+  'Blackout',
+  'OutdoorSpace',
+  'Cloakroom',
+  'DressingRoom',
+  'Shower',
+  'Lift',
+  'StepFreeAccess',
+  'AccessibleToilet',
+  'Parking',
+  'LoadingAccess',
+] as const;
+export type Amenity = (typeof AMENITIES)[number];
+
+/** What can be searched for in a space. Absent: the community has not said. */
+export type SpaceFacts = {
+  readonly kind?: SpaceKind;
+  /** Guests who can sit, and who can stand. */
+  readonly seated?: number;
+  readonly standing?: number;
+  /** In m². */
+  readonly area?: number;
+  readonly amenities?: readonly Amenity[];
+  /** In the community's own words. */
+  readonly ownAmenities?: readonly string[];
+  /** Codes of ISO 639, such as `de`. */
+  readonly languages?: readonly string[];
+};
+
+/** What is written about a space. `about` is Markdown, `access` says on which floor it is and how to get in. */
+export type SpaceTexts<T extends PersonalText = string> = {
+  readonly about?: T;
+  readonly houseRules?: T;
+  readonly access?: T;
+};
+
+export type SpaceDescription<T extends PersonalText = string> = SpaceFacts & SpaceTexts<T>;
+
+export type Address = {
+  /** With the number of the house. */
+  readonly street: string;
+  readonly postalCode?: string;
+  readonly city: string;
+  /** ISO 3166-1 alpha-2, such as `DE`. */
+  readonly country: string;
+};
+
+/** In degrees, WGS 84. */
+export type Coordinates = { readonly latitude: number; readonly longitude: number };
+
+/** Where a community is. Absent: it has not said. */
+export type HouseFacts = {
+  readonly address?: Address;
+  readonly coordinates?: Coordinates;
+  /** An address of the web, with its scheme. */
+  readonly website?: string;
+};
+
+/** What is written about a community. `about` is Markdown. */
+export type HouseTexts<T extends PersonalText = string> = {
+  readonly about?: T;
+  /** How to get there. */
+  readonly directions?: T;
+  /** Whom to ask, and how. */
+  readonly contact?: T;
+};
+
+export type HouseDescription<T extends PersonalText = string> = HouseFacts & HouseTexts<T>;
+
+/** New values of a description; `null` removes one. Absent ones stay. */
+export type Changes<D extends object> = { readonly [F in keyof D]?: D[F] | null };
+
+/** The rule of each value. Exhaustive: a new one does not compile without its rule. */
+type Rules<D extends object> = { readonly [F in keyof Required<D>]: (value: Required<D>[F]) => Refusal | undefined };
+
+const SPACE_RULES: Rules<SpaceDescription> = {
+  kind: (kind) => wrongChoice('kind', kind, SPACE_KINDS),
+  seated: (guests) => wrongNumber('seated', guests, CAPACITY),
+  standing: (guests) => wrongNumber('standing', guests, CAPACITY),
+  area: (area) => wrongNumber('area', area, AREA),
+  amenities: (list) =>
+    wrongList('amenities', list, AMENITIES.length) ??
+    refuseFor(list.map((amenity) => wrongChoice('amenities', amenity, AMENITIES))),
+  ownAmenities: (list) =>
+    wrongList('ownAmenities', list, MAX_OWN_AMENITIES) ??
+    refuseFor(list.map((text) => wrongItem('ownAmenities', brokenTextRule(text, OWN_AMENITY)))),
+  languages: (list) =>
+    wrongList('languages', list, MAX_LANGUAGES) ??
+    refuseFor(
+      list.map((code) =>
+        wrongItem('languages', isLanguage(code) ? undefined : 'must have codes of languages, such as en or de'),
+      ),
+    ),
+  about: (text) => wrongText('about', text, ABOUT),
+  houseRules: (text) => wrongText('houseRules', text, PRACTICAL_TEXT),
+  access: (text) => wrongText('access', text, PRACTICAL_TEXT),
+};
+
+const HOUSE_RULES: Rules<HouseDescription> = {
+  address: ({ street, postalCode, city, country }) =>
+    refuseFor([
+      wrongText('street', street, ADDRESS_LINE),
+      postalCode === undefined ? undefined : wrongText('postalCode', postalCode, ADDRESS_LINE),
+      wrongText('city', city, ADDRESS_LINE),
+      isCountry(country) ? undefined : refuseField('country', 'must be the code of a country, such as DE'),
+    ]),
+  coordinates: ({ latitude, longitude }) =>
+    refuseFor([
+      Math.abs(latitude) <= 90 ? undefined : refuseField('latitude', 'must be -90 to 90 degrees'),
+      Math.abs(longitude) <= 180 ? undefined : refuseField('longitude', 'must be -180 to 180 degrees'),
+    ]),
+  website: (url) => wrongText('website', url, WEBSITE) ?? wrongWebsite(url),
+  about: (text) => wrongText('about', text, ABOUT),
+  directions: (text) => wrongText('directions', text, PRACTICAL_TEXT),
+  contact: (text) => wrongText('contact', text, PRACTICAL_TEXT),
+};
+
+export const SPACE_DESCRIPTION = keysOf(SPACE_RULES);
+export const HOUSE_DESCRIPTION = keysOf(HOUSE_RULES);
+export const SPACE_TEXTS = ['about', 'houseRules', 'access'] as const satisfies readonly (keyof SpaceTexts)[];
+export const HOUSE_TEXTS = ['about', 'directions', 'contact'] as const satisfies readonly (keyof HouseTexts)[];
+export const SPACE_FACTS = SPACE_DESCRIPTION.filter((field): field is keyof SpaceFacts => !isIn(field, SPACE_TEXTS));
+export const HOUSE_FACTS = HOUSE_DESCRIPTION.filter((field): field is keyof HouseFacts => !isIn(field, HOUSE_TEXTS));
+
+/** What a description is to be, and what the page showed that asks for it. */
+export type Describe<D extends object> = { readonly wanted: Changes<D>; readonly seen?: D | undefined };
+
+export const spaceChanges = (before: SpaceDescription, command: Describe<SpaceDescription>) =>
+  changesOf(before, command, SPACE_RULES);
+
+export const houseChanges = (before: HouseDescription, command: Describe<HouseDescription>) =>
+  changesOf(before, command, HOUSE_RULES);
+
+type Values = { readonly [field: string]: unknown };
+type AnyRules = { readonly [field: string]: (value: never) => Refusal | undefined };
+
+/**
+ * The wanted values that differ. An empty text and an empty list are none. Refuses wrong ones, all at once, and those that have changed
+ * since the page showed them.
+ */
+function changesOf<D extends object>(before: D, command: Describe<D>, rules: Rules<D>): Changes<D> | Refusal;
+function changesOf(before: Values, { wanted, seen }: Describe<Values>, rules: AnyRules): Values | Refusal {
+  const changes = new Map<string, unknown>();
+  const wrong: (Refusal | undefined)[] = [];
+  for (const [field, rule] of Object.entries(rules)) {
+    const value = withoutEmpty(wanted[field]);
+    const now = before[field] ?? null;
+    if (value === undefined || isSame(value, now)) continue;
+    changes.set(field, value);
+    if (seen !== undefined && !isSame(seen[field] ?? null, now)) wrong.push(refuseField(field, CHANGED_MEANWHILE));
+    // The type of each rule is that of its field, which the first signature checks.
+    else if (value !== null) wrong.push(Reflect.apply(rule, undefined, [value]));
+  }
+  return refuseFor(wrong) ?? Object.fromEntries(changes);
+}
+
+const withoutEmpty = (value: unknown): unknown =>
+  value === '' || (Array.isArray(value) && value.length === 0) ? null : value;
+
+/** Phrased to follow the name of a field. */
+const CHANGED_MEANWHILE = 'was changed by someone else in the meantime';
+
+/** What a description is after changes to some of its fields. */
+export function withChanges<D extends object>(before: D, changes: Changes<D>, fields: readonly (keyof D & string)[]): D;
+export function withChanges(before: Values, changes: Values, fields: readonly string[]): Values {
+  const after = new Map(Object.entries(before));
+  for (const field of fields) {
+    const value = changes[field];
+    if (value === null) after.delete(field);
+    else if (value !== undefined) after.set(field, value);
+  }
+  return Object.fromEntries(after);
+}
+
+/** The most guests that a space takes. Undefined if its community has not said. */
+export const capacityOf = ({ seated, standing }: SpaceFacts): number | undefined =>
+  seated === undefined && standing === undefined ? undefined : Math.max(seated ?? 0, standing ?? 0);
+
+/** Refuses more guests than the community says that the space takes. */
+export function moreThanFit(facts: SpaceFacts = {}, guests = 0): Refusal | undefined {
+  const capacity = capacityOf(facts);
+  return capacity === undefined || guests <= capacity
+    ? undefined
+    : refuse('BookingNotAllowed', `The space takes at most ${capacity} guests.`, { field: 'guests' });
+}
+
+/** An address in one line. */
+export const addressLine = ({ street, postalCode, city, country }: Address): string =>
+  [street, [postalCode, city].filter((part) => part !== undefined).join(' '), countryName(country)].join(', ');
+
+/** The English name of a country. */
+const countryName = (code: string): string => nameIn('region', code) ?? code;
+/** The English name of a language. */
+export const languageName = (code: string): string => nameIn('language', code) ?? code;
+
+/** The codes and English names of all countries, by name. */
+export const countries = (): readonly (readonly [code: string, name: string])[] =>
+  LETTERS.flatMap((first) => LETTERS.map((second) => `${first}${second}`))
+    .filter((code) => isCountry(code))
+    .map((code) => [code, countryName(code)] as const)
+    .sort(([, a], [, b]) => a.localeCompare(b, 'en'));
+
+const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+/** Regions that ICU names beside the countries. */
+const NO_COUNTRIES = ['EU', 'EZ', 'UN', 'QO', 'XA', 'XB', 'ZZ'];
+
+const isCountry = (code: string): boolean =>
+  /^[A-Z]{2}$/.test(code) && !NO_COUNTRIES.includes(code) && nameIn('region', code) !== undefined;
+const isLanguage = (code: string): boolean => /^[a-z]{2,3}$/.test(code) && nameIn('language', code) !== undefined;
+
+const names = new Map<'region' | 'language', Intl.DisplayNames>();
+
+const nameIn = (type: 'region' | 'language', code: string): string | undefined =>
+  names.getOrInsertComputed(type, () => new Intl.DisplayNames('en', { type, fallback: 'none' })).of(code);
+
+function wrongWebsite(url: string): Refusal | undefined {
+  const isAddress = URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol);
+  return isAddress ? undefined : refuseField('website', 'must be an address that begins with https:// or http://');
+}
+
+const wrongChoice = (field: string, value: string, choices: readonly string[]): Refusal | undefined =>
+  choices.includes(value) ? undefined : refuseField(field, `must be one of ${choices.join(', ')}`);
+
+const wrongItem = (field: string, rule: string | undefined): Refusal | undefined =>
+  rule === undefined ? undefined : refuseField(field, rule);
+
+function wrongList(field: string, list: readonly string[], max: number): Refusal | undefined {
+  if (list.length > max) return refuseField(field, `must have at most ${max} entries`);
+  return new Set(list).size === list.length ? undefined : refuseField(field, 'must have each entry once');
+}
+
+/** Lists and addresses are the same if they read the same. NaN is nothing else, although JSON has no word for it. */
+const isSame = (a: unknown, b: unknown): boolean =>
+  Object.is(a, b) || (typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b));
+
+function isIn(field: string, list: readonly string[]): boolean {
+  return list.includes(field);
+}
