@@ -29,6 +29,7 @@ export function spaceCommands(venue: Command): void {
   onSpace('open', 'start taking bookings again', async (core, id) =>
     answer(await core.commands.catalogue.openSpace(id, core.context), () => spaceAnswer(core, id)),
   );
+  duplicateCommand(space);
   hoursCommand(space);
   describeSpaceCommand(space);
   listCommand(space);
@@ -69,6 +70,19 @@ function changeCommand(space: Command): void {
         return answer(changed, () => spaceAnswer(core, id));
       });
     });
+}
+
+function duplicateCommand(space: Command): void {
+  const description = 'add a space with the terms, the special hours and the description of another one';
+  subcommand(space, 'duplicate', description, 'space duplicate 1 --name "Small Hall"')
+    .argument('<id>', 'id of the space to take them from', wholeNumber)
+    .requiredOption('--name <name>', TERMS.name)
+    .action(
+      operated(async (core, id, { name }) => {
+        const added = await core.commands.catalogue.duplicateSpace({ spaceId: id, name }, core.context);
+        return answer(added, (spaceId) => spaceAnswer(core, spaceId));
+      }),
+    );
 }
 
 function listCommand(space: Command): void {

@@ -6,6 +6,7 @@ import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { accountKey, accountOfKey } from '../domain/account.ts';
 import { addBrand, type Brand } from '../domain/brand.ts';
+import { localDate } from '../domain/calendar.ts';
 import {
   addCommunity,
   type ChangeCommunity,
@@ -31,8 +32,10 @@ import {
   addSpace,
   type ChangeSpace,
   changeSpace,
+  datesFrom,
   describeSpace,
   moveSpace,
+  SPACE_TERMS,
   type Space,
   switchSpace,
   wrongSpace,
@@ -89,7 +92,7 @@ export async function createCatalogueCommands(deps: CommandDeps) {
     return texts === undefined ? {} : picked(texts, HOUSE_TEXTS);
   }
 
-  return {
+  const commands = {
     async addCommunity(command: CommunityFacts, context: CommandContext): Promise<Community | Refusal> {
       const added = { ...command, communityId: communityId(await ids.communities.next()) };
       const stream = streamOf.community(added.communityId);
@@ -183,5 +186,29 @@ export async function createCatalogueCommands(deps: CommandDeps) {
 
     openSpace: (id: number, context: CommandContext) =>
       onSpace(id, context, (state, spaceId) => switchSpace(state, { spaceId, active: true })),
+  };
+
+  return {
+    ...commands,
+
+    /**
+     * Adds a space with the terms, the special hours to come and the description of another one of its community. If the process dies on the
+     * way, the new space lacks the last of these.
+     */
+    async duplicateSpace(
+      { spaceId: id, name }: { readonly spaceId: number; readonly name: string },
+      context: CommandContext,
+    ): Promise<SpaceId | Refusal> {
+      const [original, texts] = await Promise.all([handler.load(streamOf.space(id), space), spaceTextsOf(id)]);
+      if (original === undefined) return refuse('ResourceNotFound', `There is no space ${id}.`);
+      const { communityId: owner, facts, timeZone } = original;
+      const added = await commands.addSpace({ ...picked(original, SPACE_TERMS), name, communityId: owner }, context);
+      if (isRefusal(added)) return added;
+      const special = Object.fromEntries(datesFrom(localDate(clock(), timeZone), original));
+      const changed = await commands.changeSpace({ spaceId: added, terms: {}, special }, context);
+      if (isRefusal(changed)) return changed;
+      const described = await commands.describeSpace({ spaceId: added, wanted: { ...facts, ...texts } }, context);
+      return isRefusal(described) ? described : added;
+    },
   };
 }

@@ -25,6 +25,7 @@ import { inboxPages } from './requests/inbox.ts';
 import { communityPages } from './spaces/community.ts';
 import { houseDescriptionPages } from './spaces/house-description.ts';
 import { spaceDescriptionPages } from './spaces/space-description.ts';
+import { duplicatePages } from './spaces/space-duplicate.ts';
 import { hoursPages } from './spaces/space-hours.ts';
 import { spacePages } from './spaces/spaces.ts';
 import { deliveryPages } from './webhooks/delivery-pages.ts';
@@ -50,6 +51,7 @@ const PAGES = [
   spacePages,
   hoursPages,
   spaceDescriptionPages,
+  duplicatePages,
   houseDescriptionPages,
   communityPages,
   reviewPages,

@@ -91,6 +91,25 @@ test('what a user did not touch stays as others made it; what both changed is no
   expect(await seenByBrand()).toContain('90 seated, 150 standing · 180 m²');
 });
 
+test('a space like another one has its terms, its hours and its description', async () => {
+  const { catalogue } = running.service.core.commands;
+  const special = { '2027-07-01': { windowStart: 10, windowEnd: 14 } };
+  accepted(await catalogue.changeSpace({ spaceId: hall, terms: { gapHours: 1 }, special }, CONTEXT));
+  const path = `/console/spaces/${hall}/duplicate`;
+  const refused = await harbour.send(await harbour.open(path), path, { name: ' ' });
+  expect(refused.status).toBe(422);
+  expect(refused.text).toContain('“Name” must have 1 to 200 characters.');
+  const added = await harbour.send(refused, path, { name: 'Small Hall' });
+  expect(added.flash).toContain('Space added, like');
+  const id = Number(/\d+$/.exec(added.url.pathname)?.[0]);
+  const { spaces, descriptions } = running.service.core.queries;
+  const account = { kind: 'Community', id: communityId(1) } as const;
+  const [original, copy] = await Promise.all([spaces.get(account, hall), spaces.get(account, id)]);
+  if (original === undefined || copy === undefined) throw new Error('A space is missing');
+  expect(copy).toMatchObject({ name: 'Small Hall', gapHours: 1, special, durationHours: original.durationHours });
+  expect(await descriptions.ofSpace(copy)).toEqual(await descriptions.ofSpace(original));
+});
+
 test('more guests than the space takes are refused, and told where they were typed', async () => {
   const path = `/console/find/${hall}`;
   const page = await northwind.open(`${path}?date=2027-06-01`);

@@ -21,6 +21,7 @@ import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.
 import type { Form, Problems } from '../parts/typed-form.ts';
 import { may, type Settings, type Visit } from '../parts/visit.ts';
 import { descriptionPath } from './space-description.ts';
+import { duplicatePath } from './space-duplicate.ts';
 import {
   hoursPath,
   LABELS,
@@ -144,7 +145,8 @@ function editPage(
 <div>${buttonLink(withVia(visit, hoursPath(spaceId)), 'Change hours and rules', 'quiet')}</div></section>
 <section class="card narrow"><h2>Description</h2>
 <p>${factsLine(space.facts) || 'Brands read nothing about this space yet.'}</p>
-<div>${buttonLink(withVia(visit, descriptionPath(spaceId)), 'Describe this space', 'quiet')}</div></section>
+<div class="row">${buttonLink(withVia(visit, descriptionPath(spaceId)), 'Describe this space', 'quiet')}
+${buttonLink(duplicatePath(spaceId), 'Add another one like it', 'quiet')}</div></section>
 <section class="card narrow"><h2>${active ? 'Close space' : 'Reopen space'}</h2>
 <p>${active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>
 ${openOrClose(visit, space, (path) => withVia(visit, path))}</section>
