@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PER_HOUR, planMails, type RecentMails } from '../../src/mail/hourly-limit.ts';
+import { toTimestamp } from '../../src/domain/calendar.ts';
+import { dueInDigest, PER_HOUR, planMails, type RecentMails } from '../../src/mail/hourly-limit.ts';
 
 const START = Date.parse('2029-03-01T12:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -75,4 +76,42 @@ test('mails that wait for a digest which is planned already change no count', ()
   const full = planMails(undefined, PER_HOUR + 1, START).recent;
   expect(full?.digestAt).toBeDefined();
   expect(planMails(full, 5, START + 1).recent).toBeUndefined();
+});
+
+test('the twenty-first mail waits for a digest in an hour, and counts are kept for an hour more', () => {
+  const { recent, digestAts } = planMails(undefined, 21, START);
+  const digestAt = toTimestamp(START + HOUR_MS);
+  expect(digestAts).toEqual([...Array.from({ length: 20 }), digestAt]);
+  expect(recent).toEqual({
+    at: Array.from({ length: 20 }, () => toTimestamp(START)),
+    digestAt,
+    expiresAt: toTimestamp(START + 2 * HOUR_MS),
+  });
+  expect(planMails(undefined, 20, START).digestAts).toEqual(Array.from({ length: 20 }));
+  expect(planMails(undefined, 20, START).recent).not.toHaveProperty('digestAt');
+});
+
+test.each([
+  ['is open until it goes out', HOUR_MS - 1, HOUR_MS],
+  ['is over when it goes out', HOUR_MS, undefined],
+])('a digest %s', (_, afterMs, digestMs) => {
+  const full = planMails(undefined, 21, START).recent;
+  const expected = digestMs === undefined ? undefined : toTimestamp(START + digestMs);
+  expect(planMails(full, 1, START + afterMs).digestAts).toEqual([expected]);
+});
+
+test('a digest that a clock planned further ahead than an hour is not open', () => {
+  const full = planMails(undefined, 21, START).recent;
+  expect(planMails(full, 1, START).digestAts).toEqual([toTimestamp(START + HOUR_MS)]);
+  expect(planMails(full, 1, START - 1).digestAts).toEqual([undefined]);
+});
+
+test.each([
+  [0, 0],
+  [HOUR_MS / 2, 15_000],
+  [HOUR_MS, 30_000],
+  [-1_000, 0],
+])('a mail stored %i ms after the digest was planned is due %i ms after it', (afterMs, dueMs) => {
+  const digestAt = toTimestamp(START + HOUR_MS);
+  expect(dueInDigest(digestAt, START + afterMs)).toBe(toTimestamp(START + HOUR_MS + dueMs));
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { Role } from '../../src/domain/roles.ts';
-import { KINDS, labelOf } from '../../src/mail/kinds.ts';
+import { isLimited, isUrgent, KINDS, labelOf, type MailKind } from '../../src/mail/kinds.ts';
 
 test('the guide lists the kinds of mail as the settings page names them', () => {
   const guide = readFileSync(new URL('../../docs/guides/mail.md', import.meta.url), 'utf8');
@@ -22,4 +22,19 @@ test('the guide lists the kinds of mail as the settings page names them', () => 
 
 test('a kind of a later release is shown by its name', () => {
   expect([labelOf('BookingMoved'), labelOf('toString')]).toEqual(['BookingMoved', 'toString']);
+});
+
+const among = (is: (kind: MailKind) => boolean) => (Object.keys(KINDS) as MailKind[]).filter(is);
+
+test('mail about a sign-in or an account goes out first, and is not limited', () => {
+  const ofAccounts = ['ApiKeyIssued', 'RoleChanged', 'PasswordChanged', 'Invitation', 'PasswordReset'];
+  const urgent = among(isUrgent);
+  expect(urgent).toEqual([...ofAccounts, 'AddressConfirmation', 'ContactConfirmation']);
+  expect(urgent.filter(isLimited)).toEqual([]);
+});
+
+test('mail about bookings is limited, but not reminders of tomorrow', () => {
+  const limited = among(isLimited);
+  expect(limited).toEqual(expect.arrayContaining(['BookingRequested', 'BookingApproved', 'BookingCancelled']));
+  for (const kind of ['EventTomorrow', 'WebhookDisabled', 'PasswordChanged']) expect(limited).not.toContain(kind);
 });

@@ -135,3 +135,45 @@ test('while the server refuses the service with 5.7.x, no mail fails, even if it
     }),
   );
 });
+
+test('a refusal that is not for good, or without a code, is about that mail alone', () => {
+  const venue = mails();
+  const later: SendResult = { outcome: 'refused', isFinal: false, code: 450, response: '450 4.7.1 Try again later' };
+  const made: SendResult = { outcome: 'refused', isFinal: true, response: '550 5.7.1 not an answer of the server' };
+  for (const user of ['ada', 'bob', 'cy', 'dee'])
+    for (const result of [later, made]) expect(venue.send(`${user}@one.example`, result).judged).toEqual(result);
+  expect(venue.isRefusing()).toBe(false);
+});
+
+test('the last answers at other domains are remembered when one accepts', () => {
+  const venue = mails();
+  venue.send('bob@One.example', ACCEPTED);
+  venue.send('bob@two.example', ACCEPTED);
+  venue.send('bob@two.example', ACCEPTED);
+  expect(venue.send('ada@one.example', refused(AFTER_DATA)).judged.outcome).toBe('held');
+  venue.send('eve@ONE.example', ACCEPTED);
+  venue.send('eve@two.example', ACCEPTED);
+  expect(venue.send('ada@one.example', refused(AFTER_DATA)).judged).toEqual(refused(AFTER_DATA));
+});
+
+test('refusals are forgotten after a day', () => {
+  const venue = mails();
+  venue.send('ada@one.example', refused(NO_CODE));
+  venue.send('bob@two.example', refused(NO_CODE));
+  venue.later(24 * 3_600_000 - 1_000);
+  expect(venue.send('cy@three.example', refused(NO_CODE)).judged).toEqual(refused(NO_CODE));
+  const { judged, reopened } = venue.send('dee@four.example', refused(NO_CODE));
+  expect([judged.outcome, reopened]).toEqual(['refused', []]);
+});
+
+test('a thousand refusals and domains are remembered, the last ones', () => {
+  let refusals = NO_REFUSALS;
+  const step = (n: number, result: SendResult) => {
+    const mail = { mailId: `m${n}`, userId: `u${n}`, attempts: [], to: `u${n}@d${n}.example` };
+    refusals = judge(refusals, mail, result, START).refusals;
+  };
+  for (let n = 0; n < 1_001; n += 1) step(n, refused(`550 5.1.1 ${'a'.repeat(n + 1)}`));
+  expect(refusals.refused.map(({ mailId }) => mailId)).toEqual(Array.from({ length: 1_000 }, (_, n) => `m${n + 1}`));
+  for (let n = 0; n < 1_001; n += 1) step(n, ACCEPTED);
+  expect([...refusals.acceptedAt.keys()]).toEqual(Array.from({ length: 1_000 }, (_, n) => `d${n + 1}.example`));
+});

@@ -48,11 +48,17 @@ let parcels: Parcels;
 /** The limits of the queries for groups. */
 let limits: number[];
 let heard: Parcel[];
+let reads: number;
 beforeEach(async () => {
   now = NOON;
   limits = [];
   heard = [];
-  const records = await openMemoryDocuments(newDocumentsDisk()).open<Parcel>(COLLECTION);
+  reads = 0;
+  const before = () => {
+    reads += 1;
+  };
+  const documents = openMemoryDocuments(newDocumentsDisk(), { watch: { before } });
+  const records = await documents.open<Parcel>(COLLECTION);
   const find: typeof records.find = (query) => {
     if (query?.limit !== undefined) limits.push(query.limit);
     return records.find(query);
@@ -73,7 +79,9 @@ test('a record is stored once, and listeners hear of it', async () => {
 test('of some ids, those that exist are found', async () => {
   await parcels.add(1, 'a');
   expect([...(await parcels.existing(['1', '2'])).keys()]).toEqual(['1']);
+  reads = 0;
   expect((await parcels.existing([])).size).toBe(0);
+  expect(reads).toBe(0);
 });
 
 test('the oldest pending record is the one that was created first', async () => {

@@ -139,3 +139,16 @@ test('once it is closed, it finishes what it tries, and begins nothing', async (
   expect(tried).toHaveLength(1);
   expect(await failedEvents.list()).toHaveLength(2);
 });
+
+test('while the log is away, a retry waits', async () => {
+  const { failedEvents, events, tried, start } = await open(1);
+  const [event] = await failedEvents.list();
+  events.readStream = () => {
+    throw new Error('connection refused');
+  };
+  const retries = start(async () => {}, HOUR_MS);
+  const reason = `The event log cannot be read: ${event?.stream}`;
+  await eventually(async () => expect(await failedEvents.list()).toMatchObject([{ reason, failures: 1 }]));
+  await retries.close();
+  expect(tried).toEqual([]);
+});

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { timestamp } from '../../src/domain/ids.ts';
 import {
   type AttemptResult,
   afterAttempt,
@@ -103,4 +104,38 @@ test('720 failed probes in a row take about five days, and a success starts the 
   expect((now - NOW) / (24 * HOUR_MS)).toBeGreaterThan(4.9);
   expect((now - NOW) / (24 * HOUR_MS)).toBeLessThan(5.1);
   expect(afterAttempt(breaker, { ...failure, isSuccess: true }, { now, random: 0.5 })).toBe(CLOSED);
+});
+
+test('it opens with the fifth failure for five seconds, and pauses of ten minutes are the longest', () => {
+  const failure = { isSuccess: false, isProbe: true, isTest: false };
+  const pauses: (number | undefined)[] = [];
+  let breaker: Breaker = CLOSED;
+  for (let n = 0; n < 14; n += 1) {
+    breaker = afterAttempt(breaker, failure, { now: NOW, random: 0.5 });
+    pauses.push(breaker.open?.pauseMs);
+    expect(breaker.open?.failedProbes).toBe(n < 4 ? undefined : n - 4);
+  }
+  const seconds = [undefined, undefined, undefined, undefined, 5, 10, 20, 40, 80, 160, 320, 600, 600, 600];
+  expect(pauses).toEqual(seconds.map((each) => each && each * 1_000));
+});
+
+test('a probe is trusted as far ahead as its pause with its jitter', () => {
+  const open = { since: timestamp(new Date(NOW).toISOString()), pauseMs: 10_000, failedProbes: 0 };
+  const probeIn = (ms: number): Breaker => ({
+    failures: 5,
+    open: { ...open, probeAt: timestamp(new Date(NOW + ms).toISOString()) },
+  });
+  expect(mayTryAt(probeIn(12_000), NOW)).toBe(NOW + 12_000);
+  expect(mayTryAt(probeIn(12_001), NOW)).toBe(NOW);
+});
+
+test('after 720 failed probes an endpoint is given up', () => {
+  const open = {
+    since: timestamp(new Date(NOW).toISOString()),
+    probeAt: timestamp(new Date(NOW).toISOString()),
+    pauseMs: 1,
+  };
+  expect(isLongDead(CLOSED)).toBe(false);
+  expect(isLongDead({ failures: 724, open: { ...open, failedProbes: 719 } })).toBe(false);
+  expect(isLongDead({ failures: 725, open: { ...open, failedProbes: 720 } })).toBe(true);
 });
