@@ -107,6 +107,15 @@ test('a digest that a clock planned further ahead than an hour is not open', () 
 });
 
 test.each([
+  ['that goes out now', 0],
+  ['that a wrong clock has planned', HOUR_MS + 1],
+])('a digest %s takes no more mails', (_, inMs) => {
+  const at = Array.from({ length: 20 }, () => toTimestamp(START));
+  const before = { at, digestAt: toTimestamp(START + inMs), expiresAt: toTimestamp(START + 2 * HOUR_MS) };
+  expect(planMails(before, 1, START).digestAts).toEqual([toTimestamp(START + HOUR_MS)]);
+});
+
+test.each([
   [0, 0],
   [HOUR_MS / 2, 15_000],
   [HOUR_MS, 30_000],
