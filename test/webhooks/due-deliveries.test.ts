@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import type { Stored } from '../../src/document-store/document-store.ts';
-import { webhookId } from '../../src/domain/ids.ts';
+import { timestamp, webhookId } from '../../src/domain/ids.ts';
 import { type DeliveryDocument, newDelivery } from '../../src/webhooks/delivery.ts';
 import { DueDeliveries } from '../../src/webhooks/due-deliveries.ts';
 import { approved } from './deliverable-events.ts';
@@ -80,4 +80,25 @@ test('decides by queue, so a prioritised delivery brings forward the earlier one
   expect(next?.document.position).toBe('001');
   due.clear();
   expect([due.waiting, due.next()]).toEqual([0, undefined]);
+});
+
+test('deliveries of before positions were stored go out as they were created, and those of one moment by their ids', () => {
+  const without = (n: number, createdAt: string): Delivery => {
+    const { key, version, document } = delivery(n, 1);
+    const { position: _, ...rest } = document;
+    return { key, version, document: { ...rest, createdAt: timestamp(createdAt) } };
+  };
+  const [early, late] = ['2026-12-01T12:00:00.000Z', '2026-12-01T12:00:01.000Z'];
+  const inOrder = [without(9, early), without(3, late), without(4, late), delivery(1, 1)];
+  for (const some of [inOrder, inOrder.toReversed()]) {
+    const due = new DueDeliveries();
+    for (const one of some) due.add(one);
+    const sent: Delivery[] = [];
+    for (let next = due.next(); next !== undefined; next = due.next()) {
+      due.start(next);
+      due.finish(next);
+      sent.push(next);
+    }
+    expect(sent.map(({ key }) => key)).toEqual(inOrder.map(({ key }) => key));
+  }
 });
