@@ -104,7 +104,9 @@ const refused = (error: string): Answer => ({ status: STATUS_OF[error] ?? 500, e
 const nameOf = ({ kind, id }: Party): string => `${kind} ${id}`;
 /** The user who acts in person. */
 const userOf = (by: Caller): string | undefined => (typeof by === 'object' && 'userId' in by ? by.userId : undefined);
-const overlaps = (a: Interval, b: Interval, gapMs = 0): boolean => a.from < b.until + gapMs && b.from < a.until + gapMs;
+/** A closed time that the clocks skip takes none. */
+const overlaps = (held: Interval, use: Interval, gapMs = 0): boolean =>
+  held.from < held.until && held.from < use.until + gapMs && use.from < held.until + gapMs;
 
 /** A delivery that is owed: which registration gets which event of which booking. */
 export type Owed = { readonly webhookId: string; readonly event: EventKind; readonly bookingId: number };
@@ -165,9 +167,7 @@ export class Model {
     this.#endWebhooks((webhook) => webhook.key === key);
   }
   /** Erases the texts of a brand or a user: `brand:1`. */
-  forget(subject: string): void {
-    this.#forgotten.add(subject);
-  }
+  forget = (subject: string): void => void this.#forgotten.add(subject);
   isForgotten = (subject: string): boolean => this.#forgotten.has(subject);
 
   /** The scheduler runs: requests that are due expire, and events that were approved and are over are completed. */
