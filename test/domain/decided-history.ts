@@ -155,8 +155,9 @@ export class DecidedHistory {
   #request(key: string, request: Request, keyNumber: number | undefined): Both {
     const { spaceId: id } = request;
     const details = { ...request, spaceId: spaceId(id), date: request.date as PlainDate };
-    const idempotencyKey = keyNumber === undefined ? undefined : `key ${keyNumber}`;
     const day = streamOf.spaceDay(id, request.date);
+    // Which day a key belongs to is found before the rules are asked.
+    const idempotencyKey = keyNumber === undefined ? undefined : `key ${keyNumber} of ${day}`;
     let made = 0;
     const answer = this.#answer(key, { permission: 'WriteBookings', scope: 'Brand' }, ({ id: by }) => {
       const command = {
