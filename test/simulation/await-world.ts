@@ -20,7 +20,8 @@ export type World = {
   readonly delivered: string[];
   /** The `Message-ID` of every mail that was sent. */
   readonly mailed: string[];
-  readonly leases: Map<string, { readonly holder: Process; readonly isHeld: () => boolean }>;
+  /** Every lease that a process has acquired. */
+  readonly leases: { readonly name: string; readonly holder: Process; readonly isHeld: () => boolean }[];
   /** The names of leases that two processes held at once. */
   readonly heldTwice: string[];
 };
@@ -65,7 +66,7 @@ export const copyOf = ({ events, documents }: Pick<World, 'events' | 'documents'
   },
   delivered: [],
   mailed: [],
-  leases: new Map(),
+  leases: [],
   heldTwice: [],
 });
 
@@ -100,9 +101,9 @@ export async function startIn(
       return { outcome: 'accepted', response: '250 OK' };
     },
     acquired(each, name, lease) {
-      const { holder, isHeld } = world.leases.get(name) ?? {};
-      if (holder !== each && holder?.isDead === false && isHeld?.()) world.heldTwice.push(name);
-      world.leases.set(name, { holder: each, isHeld: lease.isHeld });
+      const isOther = (other: World['leases'][number]) => other.name === name && !other.holder.isDead && other.isHeld();
+      if (world.leases.some(isOther)) world.heldTwice.push(name);
+      world.leases.push({ name, holder: each, isHeld: lease.isHeld });
     },
   });
   begun(process);
