@@ -14,6 +14,8 @@ const HANGS_FOR_MS = { from: 2_000, to: 40_000 };
 const SLOW_MS = { from: 50, to: 3_000 };
 const USUAL_MS = { from: 1, to: 20 };
 
+type Step = { readonly hit: CallFault['how'] | undefined; readonly isBefore: boolean; readonly isLate: boolean };
+
 /** How the calls between processes and stores go. */
 export class Faults {
   readonly #random: Random;
@@ -34,19 +36,24 @@ export class Faults {
     else this.#groups.delete(fault);
   }
 
-  /** What happens before and after each call of a process. */
+  /** What happens before and after each call of a process: usually nothing. */
   watch(process: Process, store: CallFault['store']): Watch {
-    const error = (text: string) => (store === 'events' ? new LogUnavailable(text) : new Unavailable(text));
-    const step = async (isBefore: boolean): Promise<void> => {
-      await process.pass();
+    const step = (isBefore: boolean): Promise<void> | undefined => {
       const hit = this.#hits(process, store, isBefore);
-      const { from, to } = hit === 'hangs' ? HANGS_FOR_MS : hit === 'is slow' ? SLOW_MS : USUAL_MS;
-      if (hit !== undefined || this.#random.between(0, 19) === 0) await sleep(this.#random.between(from, to));
-      await process.pass();
-      if (hit === 'fails' || hit === 'loses answers' || hit === 'hangs')
-        throw error(isBefore ? 'The store cannot be reached' : 'The answer was lost');
+      const isLate = hit !== undefined || this.#random.between(0, 19) === 0;
+      return isLate || !process.isRunning ? this.#delay(process, store, { hit, isBefore, isLate }) : undefined;
     };
     return { before: () => step(true), after: () => step(false) };
+  }
+
+  async #delay(process: Process, store: CallFault['store'], { hit, isBefore, isLate }: Step): Promise<void> {
+    await process.pass();
+    const { from, to } = hit === 'hangs' ? HANGS_FOR_MS : hit === 'is slow' ? SLOW_MS : USUAL_MS;
+    if (isLate) await sleep(this.#random.between(from, to));
+    await process.pass();
+    if (hit === undefined || hit === 'is slow') return;
+    const problem = isBefore ? 'The store cannot be reached' : 'The answer was lost';
+    throw store === 'events' ? new LogUnavailable(problem) : new Unavailable(problem);
   }
 
   #hits(process: Process, store: CallFault['store'], isBefore: boolean): CallFault['how'] | undefined {

@@ -81,8 +81,22 @@ export function planOf(seed: number): Plan {
     const near = random.pick([...bursts, random.between(0, MONTH_MS)]);
     return { at: Math.max(0, near + random.between(-8_000, 1_000)), ...faultBy(random) };
   });
-  const entries = [...actions, ...faults].toSorted((a, b) => a.at - b.at).map((entry, id): Entry => ({ id, ...entry }));
+  const leaving = faults.flatMap((fault) => (fault.fault === 'mail' ? leavingDuring(fault, random) : []));
+  const entries = [...actions, ...faults, ...leaving]
+    .toSorted((a, b) => a.at - b.at)
+    .map((entry, id): Entry => ({ id, ...entry }));
   return { seed, begin: `${random.pick(BEGINS)}T00:00:00Z`, entries };
+}
+
+/** A member leaves while mails wait for the server. */
+function leavingDuring({ at, forMs }: Fault & { readonly at: number }, { between }: Random) {
+  const [via, space, hour] = [between(0, PROCESSES - 1), between(0, 1), between(9, 20)];
+  return [
+    { at: at + 50, do: 'join', via },
+    { at: at + 1_500, do: 'request', via, brand: 0, space, day: 1, hour, hasKey: true },
+    { at: at + 3_000, do: 'leave', via },
+    { at: at + forMs + 30_000, do: 'join', via },
+  ] as const;
 }
 
 function actionBy({ between, pick }: Random): Action {
@@ -147,7 +161,7 @@ function faultBy({ between, pick }: Random): Fault {
     case 'receiver':
       return { fault, forMs, receiver: between(0, 3), how: pick(RECEIVER_FAULTS) };
     case 'mail':
-      return { fault, forMs, how: pick(MAIL_FAULTS) };
+      return { fault, forMs: 2 * forMs, how: pick(MAIL_FAULTS) };
     default:
       return { fault, forMs, process };
   }

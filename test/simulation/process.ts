@@ -73,6 +73,10 @@ export class Process implements Machine {
     this.thawedAt = virtualNow();
   }
 
+  get isRunning(): boolean {
+    return !this.isDead && this.#frozen === undefined;
+  }
+
   /** Every call to the outside and every answer passes here: not while the process is frozen, and never once it is dead. */
   async pass(): Promise<void> {
     while (this.#frozen !== undefined) await this.#frozen.promise;

@@ -12,30 +12,33 @@ const DAY_MS = 86_400_000;
 type Month = Outcome & { readonly seed: number };
 
 /** Simulates in a process of its own, whose clocks and timers are replaced. */
-async function simulated(seed: number, months: number): Promise<readonly Month[]> {
-  const env = { PATH: process.env.PATH, TZ: 'UTC', SIMULATION_SEED: String(seed), SIMULATED_MONTHS: String(months) };
+async function simulated(what: Readonly<Record<string, string>>): Promise<readonly Month[]> {
+  const env = { PATH: process.env.PATH, ...what };
   const child = spawn(process.execPath, ['test/simulation/main.ts'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const found: Month[] = [];
+  const months: Month[] = [];
   for await (const line of createInterface(child.stdout)) {
     const printed = JSON.parse(line);
     if ('shortest' in printed) throw new Error(asTest(printed.shortest));
-    found.push(printed);
+    months.push(printed);
   }
-  return found;
+  return months;
 }
 
-/** A plan that fails, as a test that can be pasted into plans.test.ts. */
+const monthsFrom = (seed: number, months: number) =>
+  simulated({ SIMULATION_SEED: String(seed), SIMULATED_MONTHS: String(months) });
+
+/** A plan that fails, as a test that can be pasted below. */
 const asTest = ({ plan, problems }: { readonly plan: object; readonly problems: readonly string[] }): string =>
   [...problems, `test('…', () => holds(${JSON.stringify(plan)}));`].join('\n');
 
 test('nothing is lost, doubled or out of order in simulated months, and each goes the same way again', {
   timeout: DAY_MS,
 }, async () => {
-  const months = await simulated(SEED, MONTHS);
+  const months = await monthsFrom(SEED, MONTHS);
   expect(months.flatMap(({ problems }) => problems)).toEqual([]);
   expect(months.length).toBe(MONTHS);
   // What fails fails again.
-  expect(await simulated(SEED + MONTHS - 1, 1)).toEqual(months.slice(-1));
+  expect(await monthsFrom(SEED + MONTHS - 1, 1)).toEqual(months.slice(-1));
   const sum = (of: (month: Month) => number) => months.reduce((total, month) => total + of(month), 0);
   const tries = sum((month) => Object.values(month.tries).reduce((a, b) => a + b, 0));
   const tried = `${MONTHS} months of three processes: ${tries} commands, ${sum((month) => month.events)} events, ${sum(
