@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Service, startService } from '../../src/app.ts';
 import type { Config } from '../../src/config.ts';
@@ -8,7 +10,8 @@ import type { MailSender } from '../../src/mail/sender.ts';
 import type { Sender } from '../../src/webhooks/send/sender.ts';
 import { type Machine, machine, virtualNow } from './virtual-time.ts';
 
-export const DATA_DIR = '/tmp/venue-simulation';
+/** Where nothing is written. */
+export const DATA_DIR = join(tmpdir(), 'venue-simulation');
 /**
  * How much faster the calendar goes than what processes measure: heartbeats, polls and answers. A second of theirs is ten minutes, so
  * that a month is 72 minutes of heartbeats.
