@@ -1,4 +1,5 @@
 import { projections } from '../../projections/index.ts';
+import { LOG_START } from '../../src/event-store/event-store.ts';
 import { messageIdOf } from '../../src/mail/mail-record.ts';
 import { verify } from '../../src/projector/verify.ts';
 import { MAIL_HOST, type World } from './await-world.ts';
@@ -44,7 +45,11 @@ export function outcomeOf({ events: { log }, documents, delivered, mailed }: Wor
   );
   const reused = keys.size === requests.length ? [] : ['A number was given to two bookings'];
   const arrivals = Array.from(arrived, ([key, kinds]) => `arrived: ${key}: ${[...kinds].join(', ')}`);
-  return [...happened, ...deliveries, ...arrivals, ...mails, ...failed, ...reused].sort();
+  const end = log.at(-1)?.position ?? LOG_START;
+  const behind = Array.from(documents.checkpoints.values(), ({ position }) => position)
+    .filter((position) => position !== end)
+    .map((position) => `The read models stand at ${position}, the log at ${end}`);
+  return [...happened, ...deliveries, ...arrivals, ...mails, ...failed, ...reused, ...behind].sort();
 }
 
 /** In what two outcomes differ. */
@@ -65,7 +70,7 @@ export function differencesBetween(expected: Outcome, actual: Outcome): readonly
 
 /** In what the read models differ from the fold of the log. */
 export async function readModelFaults({ events, documents }: World): Promise<readonly string[]> {
-  const { position, differences, notVerified } = await finished(
+  const { differences, notVerified } = await finished(
     verify({
       events: openMemoryEvents(events),
       documents: openMemoryDocuments(documents),
@@ -73,10 +78,8 @@ export async function readModelFaults({ events, documents }: World): Promise<rea
       openScratch: async () => openMemoryDocuments(newDocumentsDisk()),
     }),
   );
-  const end = events.log.at(-1)?.position;
   return [
     ...differences.map((each) => `Not as the log says: ${JSON.stringify(each)}`),
     ...notVerified.map((name) => `Not kept up to date: ${name}`),
-    ...(position === end ? [] : [`The read models stand at ${position}, the log at ${end}`]),
   ];
 }

@@ -16,6 +16,8 @@ type Tried = {
   readonly calls: number;
   readonly sites: number;
   readonly cases: number;
+  /** Those whose call was not made: how often a job runs may depend on how fast Node's threads are. */
+  readonly missed: number;
   readonly failures: readonly { readonly case: number }[];
 };
 
@@ -33,16 +35,21 @@ async function tryFrom(from: number, count: number): Promise<Tried> {
 test('whatever becomes of a call to a store, nothing is lost or done twice', async () => {
   const { calls, sites, cases } = await tryFrom(0, 0);
   const starts = Array.from({ length: Math.ceil(cases / AT_ONCE) }, (_, index) => index * AT_ONCE);
+  let missed = 0;
   async function tryNext(): Promise<void> {
-    for (let from = starts.shift(); from !== undefined; from = starts.shift())
-      expect((await tryFrom(from, AT_ONCE)).failures).toEqual([]);
+    for (let from = starts.shift(); from !== undefined; from = starts.shift()) {
+      const tried = await tryFrom(from, AT_ONCE);
+      expect(tried.failures).toEqual([]);
+      missed += tried.missed;
+    }
   }
   await Promise.all(Array.from({ length: IN_PARALLEL }, tryNext));
-  console.log(`${cases} faults in ${calls} calls from ${sites} places`);
+  expect(missed).toBeLessThan(cases / 50);
+  console.log(`${cases - missed} faults in ${calls} calls from ${sites} places`);
   recordProof({
     search: 'every await: `npm run test:system -- test/simulation/every-await`',
     promise:
       'events once, read models as the log says, no role twice, each delivery and mail sent and no other, if a call fails, hangs, or ends its process',
-    tried: `${cases} faults in a day of two processes, which make ${calls} calls from ${sites} places`,
+    tried: `${cases - missed} faults in a day of two processes, which make ${calls} calls from ${sites} places`,
   });
 }, 36_000_000);
