@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startTimer } from '../../event-loop/timer.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
 import { isGeneration } from '../document-store.ts';
 import { type CheckpointRow, createCheckpoint, prepareCheckpoint } from './checkpoints.ts';
@@ -13,6 +15,10 @@ const FOLDER = 'read-models';
  * 16,384 it is slightly faster still, but each later booking takes a third longer.
  */
 const PAGE_SIZE = 8_192;
+/** Removing three files takes a few milliseconds. */
+const REMOVED_WITHIN_MS = 1_000;
+/** What SQLite keeps beside a file. */
+const SIDE_FILE = /-(?:wal|shm)$/;
 
 /** The paths of the files of all generations. */
 export function generationFilesIn(store: string): readonly string[] {
@@ -49,8 +55,10 @@ export class GenerationFiles {
     this.#repair = deps.repair;
     this.#options = deps.options;
     this.#suffix = `.${deps.store}.sqlite`;
-    for (const file of this.#files())
-      if (!file.includes(this.#suffix)) rmSync(join(this.#folder, file), { force: true });
+    for (const file of this.#files()) {
+      const main = join(this.#folder, file.replace(SIDE_FILE, ''));
+      if (!file.includes(this.#suffix) || !existsSync(main)) rmSync(join(this.#folder, file), { force: true });
+    }
   }
 
   has(generation: string): boolean {
@@ -111,6 +119,22 @@ export class GenerationFiles {
   }
 
   async #connect(generation: string): Promise<GenerationFile> {
+    try {
+      return await this.#openFile(generation);
+    } catch (error) {
+      if (!(await this.#isRemovedSoon(generation))) throw error;
+      return this.#openFile(generation);
+    }
+  }
+
+  /** Whether a file that cannot be read is just being removed: it cannot be read while only some of its files are left. */
+  async #isRemovedSoon(generation: string): Promise<boolean> {
+    const waited = startTimer();
+    while (this.has(generation) && waited() < REMOVED_WITHIN_MS) await pause(20);
+    return !this.has(generation);
+  }
+
+  async #openFile(generation: string): Promise<GenerationFile> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const name: FileName = { what: 'read-model file', path: this.#path(generation), repair: this.#repair };
     const file = await openSqliteFile({ ...name, pageSize: PAGE_SIZE }, 'lazy', this.#options);
