@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
+import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
@@ -93,7 +94,7 @@ test('what a user did not touch stays as others made it; what both changed is no
 
 test('a space like another one has its terms, its hours and its description', async () => {
   const { catalogue } = running.service.core.commands;
-  const special = { '2027-07-01': { windowStart: 10, windowEnd: 14 } };
+  const special = { [inDays(90)]: { windowStart: 10, windowEnd: 14 } };
   accepted(await catalogue.changeSpace({ spaceId: hall, terms: { gapHours: 1 }, special }, CONTEXT));
   const path = `/console/spaces/${hall}/duplicate`;
   const refused = await harbour.send(await harbour.open(path), path, { name: ' ' });
@@ -112,9 +113,9 @@ test('a space like another one has its terms, its hours and its description', as
 
 test('more guests than the space takes are refused, and told where they were typed', async () => {
   const path = `/console/find/${hall}`;
-  const page = await northwind.open(`${path}?date=2027-06-01`);
+  const page = await northwind.open(`${path}?date=${inDays(100)}`);
   expect(page.text).toContain('This space takes up to 150.');
-  const wanted = { date: '2027-06-01', startHour: '10', guests: '151' };
+  const wanted = { date: inDays(100), startHour: '10', guests: '151' };
   const refused = await northwind.send(page, path, wanted);
   expect(refused.status).toBe(422);
   expect(refused.text).toContain('The space takes at most 150 guests.');
