@@ -17,6 +17,10 @@ const FOLDER = 'read-models';
 const PAGE_SIZE = 8_192;
 /** Removing three files takes a few milliseconds. */
 const REMOVED_WITHIN_MS = 1_000;
+/** SQLite’s codes for a file of which only a part is left: SQLITE_IOERR_SHORT_READ and SQLITE_IOERR_FSTAT (sqlite.org/rescode.html). */
+const PARTLY_REMOVED: readonly unknown[] = [522, 1802];
+const isPartlyRemoved = (error: unknown): boolean =>
+  error instanceof Error && PARTLY_REMOVED.includes(Object(error.cause).errcode);
 /** What SQLite keeps beside a file. */
 const SIDE_FILE = /-(?:wal|shm)$/;
 
@@ -122,7 +126,7 @@ export class GenerationFiles {
     try {
       return await this.#openFile(generation);
     } catch (error) {
-      if (!(await this.#isRemovedSoon(generation))) throw error;
+      if (!isPartlyRemoved(error) || !(await this.#isRemovedSoon(generation))) throw error;
       return this.#openFile(generation);
     }
   }
