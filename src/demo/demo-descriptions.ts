@@ -54,7 +54,7 @@ export const DESCRIPTIONS: { readonly [name: string]: SpaceDescription } = {
       '2. We answer within a day.',
       '3. Look at the hall with us before, if you like.',
     ].join('\n'),
-    access: 'First floor, by stairs or lift. Somebody opens half an hour before your start.',
+    access: 'First floor, by stairs or lift. We open half an hour before your start.',
     houseRules: 'Music until 22:00 with closed windows. No confetti, please.',
   },
   'Rooftop Terrace': {

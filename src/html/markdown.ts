@@ -49,11 +49,11 @@ function inline(line: string): Html {
     from = found.index + all.length;
     if (bold !== undefined) parts.push(html`<strong>${bold}</strong>`);
     else if (italic !== undefined) parts.push(html`<em>${italic}</em>`);
-    else parts.push(link(url ?? all, text ?? all));
+    else parts.push(writtenLink(url ?? all, text ?? all));
   }
   return html`${parts}${line.slice(from)}`;
 }
 
-/** A link that somebody outside has written: it vouches for nothing, and learns nothing of this page. */
-const link = (url: string, text: string): Html =>
+/** A link that a user has written. Search engines do not count it, and its site does not learn which page it is on. */
+export const writtenLink = (url: string, text: string): Html =>
   html`<a href="${url}" rel="nofollow noopener noreferrer ugc" target="_blank">${text}</a>`;

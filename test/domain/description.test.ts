@@ -87,7 +87,7 @@ test('all that is wrong is named at once', () => {
   });
 });
 
-test('the capacity is that of those who stand, or sit, whichever is more', () => {
+test('the capacity is the larger number of guests, seated or standing', () => {
   expect([{}, { seated: 40 }, { standing: 90 }, { seated: 40, standing: 90 }].map(capacityOf)).toEqual([
     undefined,
     40,

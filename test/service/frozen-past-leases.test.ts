@@ -19,7 +19,7 @@ const IN_FLIGHT = 4;
 
 type Lease = { readonly session?: string; readonly expiresAt: string };
 
-/** The holder of each lease in a store, whatever its name. */
+/** The holder of each lease in a store. */
 async function holdersIn(folder: string): Promise<ReadonlyMap<string, string | undefined>> {
   const documents = await openSqliteDocumentStore({ folder });
   const holders = new Map<string, string | undefined>();

@@ -32,7 +32,7 @@ async function tryFrom(from: number, count: number): Promise<Tried> {
  * Two processes of the service, on stores in memory and in virtual time, through a day in which a call of one of them to a store fails, hangs
  * or ends the process, before or after its effect.
  */
-test('whatever becomes of a call to a store, nothing is lost or done twice', async () => {
+test('a call to a store that fails, hangs or ends its process loses nothing and does nothing twice', async () => {
   const { calls, sites, cases } = await tryFrom(0, 0);
   const starts = Array.from({ length: Math.ceil(cases / AT_ONCE) }, (_, index) => index * AT_ONCE);
   let missed = 0;

@@ -65,7 +65,7 @@ export class Process implements Machine {
     this.service = undefined;
   }
 
-  /** As by SIGSTOP: whatever it was about to do, it does once it thaws. */
+  /** As by SIGSTOP: it goes on where it stopped once it thaws. */
   freeze(): void {
     this.#frozen ??= Promise.withResolvers();
   }

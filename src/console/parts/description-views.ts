@@ -12,7 +12,7 @@ import {
   type SpaceFacts,
 } from '../../domain/description.ts';
 import { type Html, html, type Interpolated } from '../../html/html.ts';
-import { markdown } from '../../html/markdown.ts';
+import { markdown, writtenLink } from '../../html/markdown.ts';
 
 /** `Hall · 60 seated, 120 standing · 140 m²`; empty if its community has not said. */
 export const factsLine = ({ kind, seated, standing, area }: SpaceFacts = {}): string =>
@@ -54,15 +54,12 @@ function practicalFacts(
     [HOUSE_DESCRIPTION_LABELS.directions, directions && lines(directions)],
     [SPACE_DESCRIPTION_LABELS.access, access && lines(access)],
     [HOUSE_DESCRIPTION_LABELS.contact, contact && lines(contact)],
-    [HOUSE_DESCRIPTION_LABELS.website, website && outside(website)],
+    [HOUSE_DESCRIPTION_LABELS.website, website && writtenLink(website, website)],
     [SPACE_DESCRIPTION_LABELS.languages, languages?.map(languageName).join(', ')],
     [SPACE_DESCRIPTION_LABELS.houseRules, houseRules && lines(houseRules)],
   ] as const;
   return facts.filter(([, value]) => value !== undefined && value !== '');
 }
-
-const outside = (url: string): Html =>
-  html`<a href="${url}" rel="nofollow noopener noreferrer ugc" target="_blank">${url}</a>`;
 
 /** A text with its line breaks. */
 const lines = (text: string): Html =>

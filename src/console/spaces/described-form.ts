@@ -7,7 +7,7 @@ import type { Form, Problems } from '../parts/typed-form.ts';
 
 /**
  * What a form about a description shows of each field, as digests: the texts themselves would make the form twice as long. A field that the
- * user has not touched is left as it is, whatever others have made of it.
+ * user has not touched stays as it is stored, even if others have changed it.
  * @param typed the fields; those of a form that was sent still know what its page showed
  * @param current what is stored
  */
