@@ -29,13 +29,18 @@ const monthsFrom = (seed: number, months: number) =>
 
 /** A plan that fails, as a test that can be pasted below. */
 const asTest = ({ plan, problems }: { readonly plan: object; readonly problems: readonly string[] }): string =>
-  [...problems, `test('…', () => holds(${JSON.stringify(plan)}));`].join('\n');
+  [
+    ...problems,
+    `test('…', async () => expect(problemsOf(await simulated(${JSON.stringify({ SIMULATION_PLAN: JSON.stringify(plan) })}))).toEqual([]));`,
+  ].join('\n');
+
+const problemsOf = (months: readonly Month[]) => months.flatMap(({ problems }) => problems);
 
 test('nothing is lost, doubled or out of order in simulated months, and each goes the same way again', {
   timeout: DAY_MS,
 }, async () => {
   const months = await monthsFrom(SEED, MONTHS);
-  expect(months.flatMap(({ problems }) => problems)).toEqual([]);
+  expect(problemsOf(months)).toEqual([]);
   expect(months.length).toBe(MONTHS);
   // What fails fails again.
   expect(await monthsFrom(SEED + MONTHS - 1, 1)).toEqual(months.slice(-1));
