@@ -8,6 +8,7 @@ import {
   SPACE_KINDS,
   type SpaceDescription,
 } from '../domain/description.ts';
+import { spaceId } from '../domain/ids.ts';
 import { wholeNumber } from './arguments.ts';
 import { operated } from './operation.ts';
 import { subcommand, wrongUsage } from './subcommand.ts';
@@ -71,6 +72,7 @@ export function describeCommunityCommand(community: Command): void {
     .option('--about <text>', 'about the house, in Markdown')
     .option('--directions <text>', 'how to get there')
     .option('--contact <text>', 'whom to ask, and how')
+    .option('--groups <list>', 'order and groups of its spaces, such as "Ground floor: 3,1; Garden: 2"', groupsOf)
     .action(
       operated(async ({ queries, commands, context }, id, { street, postalCode, city, country, ...options }) => {
         const wanted: Changes<HouseDescription> = defined({
@@ -126,6 +128,16 @@ const choices =
     const chosen = new Set(text.split(',').map((part) => choice(words)(part.trim())));
     return words.filter((word) => chosen.has(word));
   };
+
+/** The groups are between semicolons; a name comes before a colon. */
+function groupsOf(text: string): HouseDescription['groups'] | null {
+  if (text === NONE) return null;
+  return text.split(';').map((group) => {
+    const [, name, ids = ''] = /^(?:([^:]*):)?([^:]*)$/.exec(group) ?? [];
+    const spaceIds = ids.split(',').map((id) => spaceId(wholeNumber(id.trim())));
+    return { ...(name?.trim() && { name: name.trim() }), spaceIds };
+  });
+}
 
 function coordinates(text: string): HouseDescription['coordinates'] | null {
   if (text === NONE) return null;

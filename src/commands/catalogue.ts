@@ -15,7 +15,7 @@ import {
   describeCommunity,
   type OpenBookings,
 } from '../domain/community.ts';
-import { type Decision, isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { type Decision, isRefusal, type Refusal, refuse, refuseField } from '../domain/decision.ts';
 import {
   type Describe,
   HOUSE_TEXTS,
@@ -40,6 +40,7 @@ import {
   switchSpace,
   wrongSpace,
 } from '../domain/space.ts';
+import type { SpaceGroup } from '../domain/space-groups.ts';
 import { streamOf } from '../domain/streams.ts';
 import { atMost, eachOf, openAccountQuota } from '../quotas/account-quota.ts';
 import { brand, community, space } from './aggregates.ts';
@@ -90,6 +91,16 @@ export async function createCatalogueCommands(deps: CommandDeps) {
     const stored = await readModels.collection(houseTexts).get(String(id));
     const [texts] = await personalData.openHouseTexts(stored === undefined ? [] : [stored]);
     return texts === undefined ? {} : picked(texts, HOUSE_TEXTS);
+  }
+
+  async function spacesOfOthers(owner: number, groups: readonly SpaceGroup[]): Promise<Refusal | undefined> {
+    if (groups.length === 0) return undefined;
+    const owned = await readModels.collection(spaces).list(spacesOf(communityId(owner)));
+    const ids = new Set(owned.map(({ spaceId: id }) => id));
+    const other = groups.flatMap(({ spaceIds }) => spaceIds).find((id) => !ids.has(id));
+    return other === undefined
+      ? undefined
+      : refuseField('groups', `has space ${other}, which the community does not have`);
   }
 
   const commands = {
@@ -170,11 +181,16 @@ export async function createCatalogueCommands(deps: CommandDeps) {
       return onSpace(id, context, (state, spaceId) => describeSpace(state, { ...command, spaceId }, texts));
     },
 
-    /** Describes a community. `wanted`: new values, `null` for none. @param command `seen`: what the saved page showed */
+    /**
+     * Describes a community. `wanted`: new values, `null` for none. Refuses groups with spaces of others (`ValidationError`).
+     * @param command `seen`: what the saved page showed
+     */
     async describeCommunity(
       { communityId: id, ...command }: Describe<HouseDescription> & { readonly communityId: number },
       context: CommandContext,
     ) {
+      const wrong = await spacesOfOthers(id, command.wanted.groups ?? []);
+      if (wrong !== undefined) return wrong;
       const texts = await houseTextsOf(id);
       return handler.execute(streamOf.community(id), community, context, (state) =>
         describeCommunity(state, { ...command, communityId: communityId(id) }, texts),

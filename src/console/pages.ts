@@ -27,6 +27,7 @@ import { houseDescriptionPages } from './spaces/house-description.ts';
 import { spaceDescriptionPages } from './spaces/space-description.ts';
 import { duplicatePages } from './spaces/space-duplicate.ts';
 import { hoursPages } from './spaces/space-hours.ts';
+import { spaceOrderPages } from './spaces/space-order.ts';
 import { spacePages } from './spaces/spaces.ts';
 import { deliveryPages } from './webhooks/delivery-pages.ts';
 import { webhookPages } from './webhooks/webhooks.ts';
@@ -53,6 +54,7 @@ const PAGES = [
   spaceDescriptionPages,
   duplicatePages,
   houseDescriptionPages,
+  spaceOrderPages,
   communityPages,
   reviewPages,
   chargePages,

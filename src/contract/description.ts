@@ -7,6 +7,7 @@ import {
   type SpaceDescription,
   type SpaceKind,
 } from '../domain/description.ts';
+import type { SpaceGroup } from '../domain/space-groups.ts';
 import type { Fields } from './history-entry.ts';
 
 /** How each kind of space is called. */
@@ -82,12 +83,13 @@ export const HOUSE_DESCRIPTION_LABELS: { readonly [F in keyof Required<HouseDesc
   address: 'Address',
   coordinates: 'Coordinates',
   website: 'Website',
+  groups: 'Order and groups of spaces',
   about: 'About the house',
   directions: 'How to get there',
   contact: 'Contact',
 };
 
-type Value = null | string | number | readonly string[] | Address | Coordinates;
+type Value = null | string | number | readonly (string | SpaceGroup)[] | Address | Coordinates;
 
 /** The values of a description as a history shows them; `none` for one that was removed. */
 export const describedFields = (values: { readonly [field: string]: Value | undefined }): Fields =>
@@ -99,5 +101,10 @@ function textOf(value: Value): string | number {
   if (value === null) return 'none';
   if (typeof value !== 'object') return value;
   if ('latitude' in value) return `${value.latitude}, ${value.longitude}`;
-  return 'street' in value ? addressLine(value) : value.join(', ');
+  return 'street' in value ? addressLine(value) : value.map(itemText).join(', ');
 }
+
+const itemText = (item: string | SpaceGroup): string =>
+  typeof item === 'string'
+    ? item
+    : `${item.name ?? 'without a group'}: ${item.spaceIds.map((id) => `#${id}`).join(' ')}`;

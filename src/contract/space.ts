@@ -1,8 +1,9 @@
 import { localDate, WEEKDAYS } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import {
-  HOUSE_FACTS,
   type HouseDescription,
+  SHOWN_OF_HOUSE,
+  type ShownOfHouse,
   SPACE_FACTS,
   SPACE_TEXTS,
   type SpaceDescription,
@@ -61,8 +62,14 @@ type Pricing = { readonly serviceFeePercent: number; readonly currency: string }
 
 const described = ({ space, house }: NamedSpace) => ({
   ...picked(space.facts ?? {}, SPACE_FACTS),
-  ...(house && { house: picked(house, HOUSE_FACTS) }),
+  ...houseOf(house),
 });
+
+/** The house of a space, if its community has described it. */
+function houseOf(house: HouseDescription = {}): { readonly house?: Pick<HouseDescription, ShownOfHouse> } {
+  const shown = picked(house, SHOWN_OF_HOUSE);
+  return Object.keys(shown).length > 0 ? { house: shown } : {};
+}
 
 const named = ({ space, communityName }: NamedSpace) => ({
   ...picked(space, ['name', 'communityId']),
@@ -114,7 +121,7 @@ export const toSpaceDetails = (
 ): SpaceDetails => ({
   ...toSpaceDto(of, pricing, now),
   ...picked(space, SPACE_TEXTS),
-  ...(Object.keys(house).length > 0 && { house }),
+  ...houseOf(house),
 });
 
 /** A space as MCP lists it, with today's date there. */

@@ -15,6 +15,7 @@ import {
   wrongText,
 } from './limits.ts';
 import type { PersonalText } from './personal-text.ts';
+import { type SpaceGroup, wrongGroups } from './space-groups.ts';
 
 /** What a space is. */
 export const SPACE_KINDS = [
@@ -114,6 +115,8 @@ export type HouseFacts = {
   readonly coordinates?: Coordinates;
   /** An address of the web, with its scheme. */
   readonly website?: string;
+  /** The order in which its own pages, and those that it publishes, show its spaces. */
+  readonly groups?: readonly SpaceGroup[];
 };
 
 /** What is written about a community. `about` is Markdown. */
@@ -170,6 +173,7 @@ const HOUSE_RULES: Rules<HouseDescription> = {
       Math.abs(longitude) <= 180 ? undefined : refuseField('longitude', 'must be -180 to 180 degrees'),
     ]),
   website: (url) => wrongText('website', url, WEBSITE) ?? wrongWebsite(url),
+  groups: wrongGroups,
   about: (text) => wrongText('about', text, ABOUT),
   directions: (text) => wrongText('directions', text, PRACTICAL_TEXT),
   contact: (text) => wrongText('contact', text, PRACTICAL_TEXT),
@@ -181,6 +185,9 @@ export const SPACE_TEXTS = ['about', 'houseRules', 'access'] as const satisfies 
 export const HOUSE_TEXTS = ['about', 'directions', 'contact'] as const satisfies readonly (keyof HouseTexts)[];
 export const SPACE_FACTS = SPACE_DESCRIPTION.filter((field): field is keyof SpaceFacts => !isIn(field, SPACE_TEXTS));
 export const HOUSE_FACTS = HOUSE_DESCRIPTION.filter((field): field is keyof HouseFacts => !isIn(field, HOUSE_TEXTS));
+/** What others see of a house: all but the order of its spaces. */
+export const SHOWN_OF_HOUSE = HOUSE_DESCRIPTION.filter((field): field is ShownOfHouse => field !== 'groups');
+export type ShownOfHouse = Exclude<keyof HouseDescription, 'groups'>;
 
 /** What a description is to be, and what the page showed that asks for it. */
 export type Describe<D extends object> = { readonly wanted: Changes<D>; readonly seen?: D | undefined };

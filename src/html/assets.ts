@@ -35,7 +35,7 @@ export const SCRIPTS = [
   'escape.js',
 ] as const;
 
-const NAMES = [...STYLES, ...SCRIPTS, 'docs.css', 'icons.svg', 'favicon.svg'] as const;
+const NAMES = [...STYLES, ...SCRIPTS, 'docs.css', 'icons.svg', 'amenities.svg', 'favicon.svg'] as const;
 type AssetName = (typeof NAMES)[number];
 
 const urls = new Map<AssetName, string>();

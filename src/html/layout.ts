@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import type { Amenity } from '../domain/description.ts';
 import { assetUrl, SCRIPTS, STYLES } from './assets.ts';
 import { EMPTY, type Html, html, raw } from './html.ts';
 
@@ -58,6 +59,10 @@ export const icon = (name: IconName): Html =>
     name,
     () => html`<svg class="icon" aria-hidden="true"><use href="${assetUrl('icons.svg')}#${name}"></use></svg>`,
   );
+
+/** The same for what a space has. */
+export const amenityIcon = (amenity: Amenity): Html =>
+  html`<svg class="icon" aria-hidden="true"><use href="${assetUrl('amenities.svg')}#${amenity}"></use></svg>`;
 
 const FLASH_ICON = { done: 'approved', problem: 'warning', notice: 'info' } as const;
 

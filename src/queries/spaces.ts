@@ -7,6 +7,7 @@ import type { Community } from '../domain/community.ts';
 import { defined } from '../domain/defined.ts';
 import { type CommunityId, communityId as toCommunityId } from '../domain/ids.ts';
 import type { NamedSpace, Space } from '../domain/space.ts';
+import { grouped } from '../domain/space-groups.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** A community sees its own spaces, a brand every space (docs/decisions/accounts.md). */
@@ -40,9 +41,18 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
     return stored && isVisibleSpace(account, stored) ? stored : undefined;
   }
 
-  /** Every space that the account may see, by id. */
-  const list = (account: Account): Promise<SpaceDocument[]> =>
-    readModels.collection(spaces).list(spacesSeenBy(account));
+  /** Every space that the account may see: a community's own in the order that it chose, others by id. */
+  const list = async (account: Account): Promise<SpaceDocument[]> =>
+    (await listGrouped(account)).flatMap((group) => group.spaces);
+
+  /** The same, in the groups of the community. */
+  async function listGrouped(account: Account) {
+    const [seen, owner] = await Promise.all([
+      readModels.collection(spaces).list(spacesSeenBy(account)),
+      account.kind === 'Community' ? community(account.id) : undefined,
+    ]);
+    return grouped(seen, owner?.house?.groups);
+  }
 
   const count = (account: Account): Promise<number> => readModels.collection(spaces).count(spacesSeenBy(account));
 
@@ -70,6 +80,7 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
   return {
     get,
     list,
+    listGrouped,
     count,
     community,
     communityOf,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { communityId } from '../../src/domain/ids.ts';
+import { communityId, type SpaceId, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
 import { inDays } from '../in-days.ts';
@@ -109,6 +109,34 @@ test('a space like another one has its terms, its hours and its description', as
   if (original === undefined || copy === undefined) throw new Error('A space is missing');
   expect(copy).toMatchObject({ name: 'Small Hall', gapHours: 1, special, durationHours: original.durationHours });
   expect(await descriptions.ofSpace(copy)).toEqual(await descriptions.ofSpace(original));
+});
+
+test('a community orders and groups its spaces, and sees them so', async () => {
+  const path = '/console/spaces/order';
+  const { text } = await harbour.open('/console/spaces');
+  const [first = '', second = ''] = new Set(text.match(/(?<=href="\/console\/spaces\/)\d+(?=">)/g));
+  const unchanged = await harbour.send(await harbour.open(path), path, {});
+  expect(unchanged.flash).toBe('Nothing has changed.');
+  const page = await harbour.open(path);
+  const wanted = { [`place-${second}`]: '0', [`group-${second}`]: 'Upper <floor>', [`group-${first}`]: 'Quay' };
+  const long = await harbour.send(page, path, { ...wanted, [`group-${first}`]: 'x'.repeat(201) });
+  expect(long.status).toBe(422);
+  expect(long.text).toContain('“Order and groups of spaces” must have 1 to 200 characters.');
+  const saved = await harbour.send(long, path, wanted);
+  expect(saved.flash).toContain('Saved.');
+  expect(saved.text).toMatch(/Upper &lt;floor&gt;.*Quay/s);
+  const { spaces } = running.service.core.queries;
+  const account = { kind: 'Community', id: communityId(1) } as const;
+  const ordered = await spaces.list(account);
+  expect(ordered.slice(0, 2).map(({ spaceId }) => String(spaceId))).toEqual([second, first]);
+  const late = await harbour.send(page, path, { [`place-${first}`]: '9' });
+  expect(late.status).toBe(409);
+  expect(late.text).toContain('Someone else changed this in the meantime.');
+
+  const add = (groups: readonly { spaceIds: readonly SpaceId[] }[]) =>
+    running.service.core.commands.catalogue.describeCommunity({ communityId: 1, wanted: { groups } }, CONTEXT);
+  expect(await add([{ spaceIds: [spaceId(999)] }])).toMatchObject({ field: 'groups' });
+  expect(await add([{ spaceIds: [spaceId(hall), spaceId(hall)] }])).toMatchObject({ field: 'groups' });
 });
 
 test('more guests than the space takes are refused, and told where they were typed', async () => {

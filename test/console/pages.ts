@@ -174,6 +174,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'space-hours': 'spaces/1/hours',
     'space-description': 'spaces/1/description',
     'space-duplicate': 'spaces/1/duplicate',
+    'space-order': 'spaces/order',
     house: 'spaces/house',
     community: 'spaces/community',
     reviews: 'reviews',

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
+import { AMENITIES } from '../../src/domain/description.ts';
 import { assetUrl, registerAssets, SCRIPTS, STYLES } from '../../src/html/assets.ts';
 import { html } from '../../src/html/html.ts';
 import { page, pageHeaders } from '../../src/html/layout.ts';
@@ -14,6 +15,11 @@ test('the sprite contains exactly the icons that pages can use', () => {
   const named = [...(/const ICONS = \[([^\]]+)\]/.exec(source)?.[1] ?? '').matchAll(/'([^']+)'/g)].map(([, id]) => id);
   expect(named.length).toBeGreaterThan(10);
   expect(drawn.toSorted()).toEqual(named.toSorted());
+});
+
+test('each amenity has an icon', () => {
+  const drawn = [...asset('amenities.svg').matchAll(/<symbol id="([^"]+)"/g)].map(([, id]) => id);
+  expect(drawn.toSorted()).toEqual(AMENITIES.toSorted());
 });
 
 test('titles and flash messages are displayed as text', () => {
@@ -34,7 +40,7 @@ test('pages contain no inline style or script, and the policy allows none', () =
 test('assets are immutable under a URL that changes with their content', async () => {
   const app = Fastify();
   await registerAssets(app);
-  for (const name of [...STYLES, ...SCRIPTS, 'icons.svg', 'favicon.svg'] as const) {
+  for (const name of [...STYLES, ...SCRIPTS, 'icons.svg', 'amenities.svg', 'favicon.svg'] as const) {
     const answer = await app.inject(assetUrl(name));
     expect(answer.statusCode).toBe(200);
     expect(answer.headers).toMatchObject({

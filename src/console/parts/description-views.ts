@@ -5,6 +5,7 @@ import {
   SPACE_DESCRIPTION_LABELS,
 } from '../../contract/description.ts';
 import {
+  type Amenity,
   addressLine,
   type HouseDescription,
   languageName,
@@ -12,6 +13,7 @@ import {
   type SpaceFacts,
 } from '../../domain/description.ts';
 import { type Html, html, type Interpolated } from '../../html/html.ts';
+import { amenityIcon } from '../../html/layout.ts';
 import { markdown, writtenLink } from '../../html/markdown.ts';
 
 /** `Hall · 60 seated, 120 standing · 140 m²`; empty if its community has not said. */
@@ -24,11 +26,14 @@ export const factsLine = ({ kind, seated, standing, area }: SpaceFacts = {}): st
     .filter(Boolean)
     .join(' · ');
 
+/** An amenity with its icon. */
+export const amenityLabel = (amenity: Amenity): Html => html`${amenityIcon(amenity)} ${AMENITY_LABELS[amenity]}`;
+
 /** What a community says of a space, and of the house that it is in. Undefined if it says nothing. */
 export function descriptionView(space: SpaceDescription, house: HouseDescription): Html | undefined {
   const { about, amenities = [], ownAmenities = [] } = space;
   const facts = factsLine(space);
-  const has = [...amenities.map((amenity) => AMENITY_LABELS[amenity]), ...ownAmenities];
+  const has = [...amenities.map(amenityLabel), ...ownAmenities];
   const practical = practicalFacts(space, house);
   const parts = [
     facts !== '' && html`<p><strong>${facts}</strong></p>`,

@@ -176,7 +176,7 @@ export const errorText = (name: string, problem: string | undefined): Html | und
 
 export type Choice = {
   readonly value: string;
-  readonly label: string;
+  readonly label: Interpolated;
   readonly hint?: Interpolated;
   readonly checked: boolean;
 };

@@ -6,8 +6,8 @@ import {
   type Changes,
   type Coordinates,
   countries,
-  HOUSE_DESCRIPTION,
   type HouseDescription,
+  SHOWN_OF_HOUSE,
   withChanges,
 } from '../../domain/description.ts';
 import { ABOUT, ADDRESS_LINE, PRACTICAL_TEXT, WEBSITE } from '../../domain/limits.ts';
@@ -52,9 +52,9 @@ export function houseDescriptionPages({ community }: ConsoleRoutes, { commands, 
     const house = await queries.spaces.community(account.id);
     if (house === undefined) return missing('page');
     const current = await queries.descriptions.ofHouse(house);
-    const { wanted, outdated } = editedIn(form, { typed: readIn(form), current, fields: HOUSE_DESCRIPTION });
+    const { wanted, outdated } = editedIn(form, { typed: readIn(form), current, fields: SHOWN_OF_HOUSE });
     if (outdated.length > 0) {
-      const merged = typedOf(withChanges(current, wanted, HOUSE_DESCRIPTION));
+      const merged = typedOf(withChanges(current, wanted, SHOWN_OF_HOUSE));
       return { ...editPage(visit, house, current, merged, outdatedProblems(outdated, LABELS)), status: 409 };
     }
     const command = { communityId: account.id, wanted, seen: current };
@@ -89,7 +89,7 @@ function editPage(
     type: 'url',
     attributes: { maxlength: WEBSITE.max, placeholder: 'https://' },
   });
-  const content = html`${seenField(typed, current, HOUSE_DESCRIPTION)}
+  const content = html`${seenField(typed, current, SHOWN_OF_HOUSE)}
 ${line('street', 'street-address')}
 <div class="fields-row">${line('postalCode', 'postal-code')}${line('city', 'address-level2')}</div>
 ${select({ ...control('country', ADDRESS_LABELS.country), options })}

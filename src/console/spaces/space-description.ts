@@ -1,4 +1,4 @@
-import { AMENITY_LABELS, KIND_LABELS, SPACE_DESCRIPTION_LABELS as LABELS } from '../../contract/description.ts';
+import { KIND_LABELS, SPACE_DESCRIPTION_LABELS as LABELS } from '../../contract/description.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import {
   AMENITIES,
@@ -14,6 +14,7 @@ import type { Space } from '../../domain/space.ts';
 import { html, namedText } from '../../html/html.ts';
 import { done, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { viaField, withVia } from '../parts/back-link.ts';
+import { amenityLabel } from '../parts/description-views.ts';
 import { choices, controlsOf, field, postForm, problemOf, select, textArea } from '../parts/forms.ts';
 import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
 import { Form, type Problems } from '../parts/typed-form.ts';
@@ -96,7 +97,7 @@ ${text('about', 'Use **bold**, *italic*, lists with - and links.', ABOUT)}
 ${choices(
   { name: 'amenities', label: LABELS.amenities, problems },
   'checkbox',
-  AMENITIES.map((value) => ({ value, label: AMENITY_LABELS[value], checked: ticked.includes(value) })),
+  AMENITIES.map((value) => ({ value, label: amenityLabel(value), checked: ticked.includes(value) })),
 )}
 ${textArea({
   ...control('ownAmenities', LABELS.ownAmenities),

@@ -21,6 +21,9 @@ export const PATH = '/console/spaces';
 /** The page of the address and the description of a community. */
 export const HOUSE_PATH = `${PATH}/house`;
 
+/** The page of the order of the spaces, and of their groups. */
+export const ORDER_PATH = `${PATH}/order`;
+
 /** The page of the hours of a space. */
 export const hoursPath = (spaceId: number): string => `${PATH}/${spaceId}/hours`;
 
@@ -103,17 +106,22 @@ takes no new bookings until you reopen it. Existing ones are kept.`
         'small',
       );
 
+/** Spaces that are shown together. */
+type Group = { readonly name?: string; readonly spaces: readonly Space[] };
+
 /** More spaces than these are shown as a table with a search. */
 const MAX_CARDS = 8;
 
 /** A community's spaces with their terms. */
-export function spaceList(visit: Visit, spaces: readonly Space[]): PageContent {
+export function spaceList(visit: Visit, groups: readonly Group[]): PageContent {
   const isManager = may(visit, 'Manager');
+  const spaces = groups.flatMap((group) => group.spaces);
   const page = {
     title: 'Spaces',
     lead: 'What brands can book, and on what terms.',
     actions: html`<div class="row">
 ${isManager && buttonLink(HOUSE_PATH, 'Address and description', 'quiet')}
+${isManager && spaces.length > 1 && buttonLink(ORDER_PATH, 'Order and groups', 'quiet')}
 ${isManager && buttonLink(`${PATH}/community`, 'Name and time zone', 'quiet')}
 ${buttonLink('/console/calendar/closures', 'Closed times', 'quiet')}
 ${isManager && buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</div>`,
@@ -128,7 +136,7 @@ ${isManager && buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</di
   if (spaces.length <= MAX_CARDS)
     return {
       ...page,
-      main: html`${zoneNote(onlyZone(spaces))}<ul class="grid">${spaces.map((space) => card(visit, space))}</ul>`,
+      main: html`${zoneNote(onlyZone(spaces))}${groups.map((group) => cards(visit, group))}`,
     };
 
   const text = visit.query.text('q');
@@ -137,7 +145,7 @@ ${isManager && buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</di
   return {
     ...page,
     problems,
-    main: html`${search}${!hasProblems(problems) && searchResults(text, spaces, visit.settings)}`,
+    main: html`${search}${!hasProblems(problems) && searchResults(text, groups, visit.settings)}`,
   };
 }
 
@@ -147,23 +155,38 @@ ${field({ name: 'q', label: 'Name contains', value: text, problems, attributes: 
 <button class="button">${icon('search')} Search</button>
 </form>`;
 
-function searchResults(text: string, spaces: readonly Space[], settings: Settings): Html {
+function searchResults(text: string, groups: readonly Group[], settings: Settings): Html {
   const words = wordsOf(text);
-  const matching = text === '' ? spaces : spaces.filter(({ name }) => isCalled([folded(name)], words));
+  const found = groups
+    .map((group) => ({
+      ...group,
+      spaces: group.spaces.filter(({ name }) => text === '' || isCalled([folded(name)], words)),
+    }))
+    .filter((group) => group.spaces.length > 0);
+  const matching = found.flatMap((group) => group.spaces);
   const all = html`<a class="on-screen" href="${PATH}">Show all spaces</a>`;
   if (matching.length === 0) return emptyState('search', 'Nothing found', all)`No spaces match ‘${named(text)}’.`;
   const closed = matching.filter(({ active }) => !active).length;
   const results = text !== '' && html`Results for ‘${named(text)}’: `;
   const count = html`${results}${counted(matching.length, 'space')}${closed > 0 && `, ${closed} of them closed`}.`;
-  return html`<p class="muted">${count} ${text !== '' && all}</p>${spaceTable(matching, settings)}`;
+  return html`<p class="muted">${count} ${text !== '' && all}</p>${zoneNote(onlyZone(matching))}
+${found.map(({ name, spaces }) => html`${groupHeading(name)}${spaceTable(spaces, name, onlyZone(matching), settings)}`)}`;
 }
 
-function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: Settings): Html {
-  const zone = onlyZone(spaces);
+const groupHeading = (name: string | undefined): Html | undefined =>
+  name === undefined ? undefined : html`<h2>${named(name)}</h2>`;
+
+function spaceTable(
+  spaces: readonly Space[],
+  group: string | undefined,
+  zone: string | undefined,
+  { currency, serviceFeePercent }: Settings,
+): Html {
   const total = ({ eventFee }: Space) => amount(priceOf(eventFee, serviceFeePercent).totalPrice, currency);
   const term = (name: keyof typeof LABELS, classes: string, label: string = LABELS[name]) =>
     labelledColumn<Space>(label, classes, (space) => shownTerms(space, currency)[name]);
-  const table = dataTable({ caption: 'Spaces', classes: 'lines' }, spaces, [
+  const caption = group === undefined ? 'Spaces' : namedText(group);
+  return dataTable({ caption, classes: 'lines' }, spaces, [
     rowHeading(
       LABELS.name,
       'long line',
@@ -183,7 +206,6 @@ function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: S
     term('answerHours', 'nowrap'),
     column('Status', 'state', openBadge),
   ]);
-  return html`${zoneNote(zone)}${table}`;
 }
 
 const cardActions = (visit: Visit, space: Space): Html =>
@@ -199,6 +221,9 @@ export function termFacts(space: Space, { currency, serviceFeePercent }: Setting
 <dt>You earn</dt><dd>${terms.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
 <dt>${LABELS.answerHours}</dt><dd>${terms.answerHours}</dd>`;
 }
+
+const cards = (visit: Visit, { name, spaces }: Group): Html =>
+  html`${groupHeading(name)}<ul class="grid">${spaces.map((space) => card(visit, space))}</ul>`;
 
 function card(visit: Visit, space: Space): Html {
   return html`<li class="card"><div class="row apart"><h2><a href="${PATH}/${space.spaceId}">${named(space.name)}</a></h2>

@@ -46,7 +46,7 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
   const { catalogue } = commands;
   const ofSpace = spaceRoutes(community, queries);
 
-  community.get(PATH, 'Viewer', async (visit) => spaceList(visit, await queries.spaces.list(visit.account)));
+  community.get(PATH, 'Viewer', async (visit) => spaceList(visit, await queries.spaces.listGrouped(visit.account)));
 
   community.get(`${PATH}/new`, 'Manager', async (visit) => {
     const isFirst = (await queries.spaces.count(visit.account)) === 0;
