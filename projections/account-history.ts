@@ -61,7 +61,7 @@ function entryOf(_: AccountHistoryDocument | undefined, event: Recorded<Changing
 /** An index of the changes of each account, so that a page of its history needs no search of the log. */
 export const accountHistory = projection<AccountHistoryDocument, Changing>({
   name: 'accountHistory',
-  version: 9,
+  version: 10,
   indexes: [
     { fields: ['account', 'position'] },
     { fields: ['account', 'topic', 'position'] },
@@ -72,12 +72,14 @@ export const accountHistory = projection<AccountHistoryDocument, Changing>({
     CommunityAdded: entryOf,
     CommunityChanged: entryOf,
     CommunityDescribed: entryOf,
+    CommunityPhotosChanged: entryOf,
     BrandAdded: entryOf,
     SpaceAdded: entryOf,
     SpaceChanged: entryOf,
     SpaceClosed: entryOf,
     SpaceOpened: entryOf,
     SpaceDescribed: entryOf,
+    SpacePhotosChanged: entryOf,
     ClosureAdded: entryOf,
     ClosureDateLeftOut: entryOf,
     // The entry of the one that replaced it tells of the change.

@@ -1,5 +1,5 @@
 import { type Community, evolveCommunity } from '../src/domain/community.ts';
-import type { CommunityEvent } from '../src/domain/events.ts';
+import type { CommunityEvent, CommunityPhotosChanged } from '../src/domain/events.ts';
 import type { Timestamp } from '../src/domain/ids.ts';
 import { projection } from './projection.ts';
 
@@ -19,7 +19,7 @@ function renamed(before: CommunityDocument, at: Timestamp): NonNullable<Communit
 }
 
 /** Every community with its name and time zone. */
-export const communities = projection<CommunityDocument, CommunityEvent>({
+export const communities = projection<CommunityDocument, Exclude<CommunityEvent, CommunityPhotosChanged>>({
   name: 'communities',
   version: 6,
   indexes: [{ fields: ['communityId'] }],

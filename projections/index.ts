@@ -6,8 +6,10 @@ import { brands } from './brands.ts';
 import { calendarFeeds } from './calendar-feeds.ts';
 import { closures } from './closures.ts';
 import { communities } from './communities.ts';
+import { housePhotos } from './house-photos.ts';
 import { houseTexts } from './house-texts.ts';
 import { reviews } from './reviews.ts';
+import { spacePhotos } from './space-photos.ts';
 import { spaceRatings } from './space-ratings.ts';
 import { spaceTexts } from './space-texts.ts';
 import { spaces } from './spaces.ts';
@@ -19,6 +21,8 @@ export const projections = [
   spaces,
   spaceTexts,
   houseTexts,
+  spacePhotos,
+  housePhotos,
   brands,
   availability,
   closures,

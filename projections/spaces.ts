@@ -1,4 +1,4 @@
-import type { Recorded, SpaceChanged, SpaceEvent } from '../src/domain/events.ts';
+import type { Recorded, SpaceChanged, SpaceEvent, SpacePhotosChanged } from '../src/domain/events.ts';
 import type { Timestamp } from '../src/domain/ids.ts';
 import { evolveSpace, type Space } from '../src/domain/space.ts';
 import { projection } from './projection.ts';
@@ -26,7 +26,7 @@ function changed(space: SpaceDocument | undefined, event: Recorded<SpaceChanged>
 }
 
 /** Every space with its current terms and its former names. */
-export const spaces = projection<SpaceDocument, SpaceEvent>({
+export const spaces = projection<SpaceDocument, Exclude<SpaceEvent, SpacePhotosChanged>>({
   name: 'spaces',
   version: 6,
   indexes: [{ fields: ['communityId', 'spaceId'] }, { fields: ['spaceId'] }],

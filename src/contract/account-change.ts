@@ -37,6 +37,7 @@ export function changesOf({ event, before, replaced }: Pick<NamedChange, 'event'
       : {
           ...termsOf(before),
           timeZone: before.timeZone,
+          photos: before.photos?.photos.length ?? 0,
           specialHours: specialHoursBefore(event, before),
           ...describedFields({ ...('facts' in before && before.facts), ...('house' in before && before.house) }),
         },
@@ -95,6 +96,9 @@ function fieldsOf(event: Readable<Recorded>): Fields {
       return describedFields(picked(event.data, HOUSE_DESCRIPTION));
     case 'SpaceDescribed':
       return describedFields(picked(event.data, SPACE_DESCRIPTION));
+    case 'SpacePhotosChanged':
+    case 'CommunityPhotosChanged':
+      return { photos: event.data.photos.length };
     case 'BrandAdded':
       return { name: event.data.name };
     case 'SpaceAdded':

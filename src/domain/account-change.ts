@@ -77,6 +77,7 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'CommunityAdded':
     case 'CommunityChanged':
     case 'CommunityDescribed':
+    case 'CommunityPhotosChanged':
       return ofAccount({ kind: 'Community', id: event.data.communityId });
     case 'BrandAdded':
       return ofAccount({ kind: 'Brand', id: event.data.brandId });
@@ -89,6 +90,7 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'SpaceClosed':
     case 'SpaceOpened':
     case 'SpaceDescribed':
+    case 'SpacePhotosChanged':
     case 'TimeClosed':
     case 'TimeReopened': {
       const { spaceId } = event.data;

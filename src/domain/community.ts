@@ -10,13 +10,23 @@ import {
   houseChanges,
   withChanges,
 } from './description.ts';
-import type { CommunityAdded, CommunityChanged, CommunityDescribed, CommunityEvent, CommunityFacts } from './events.ts';
+import type {
+  CommunityAdded,
+  CommunityChanged,
+  CommunityDescribed,
+  CommunityEvent,
+  CommunityFacts,
+  CommunityPhotosChanged,
+} from './events.ts';
 import type { CommunityId, PlainDate } from './ids.ts';
 import { NAME, wrongText } from './limits.ts';
+import { changedPhotos, evolvePhotos, MAX_PHOTOS, type PhotoChange, type Photos } from './photos.ts';
 
 export type Community = CommunityAdded['data'] & {
   /** Where it is. Its texts are a read model of their own. */
   readonly house?: HouseFacts;
+  /** For commands alone: they are a read model of their own. */
+  readonly photos?: Photos;
 };
 
 /** The Pending and Approved bookings of a community. */
@@ -25,9 +35,16 @@ export type OpenBookings = { readonly count: number; readonly lastDate: PlainDat
 export function evolveCommunity(community: Community | undefined, event: CommunityEvent): Community | undefined {
   if (event.type === 'CommunityAdded') return event.data;
   if (community === undefined) return undefined;
-  return event.type === 'CommunityDescribed'
-    ? { ...community, house: withChanges(community.house ?? {}, event.data, HOUSE_FACTS) }
-    : { ...community, ...event.data };
+  switch (event.type) {
+    case 'CommunityChanged':
+      return { ...community, ...event.data };
+    case 'CommunityDescribed':
+      return { ...community, house: withChanges(community.house ?? {}, event.data, HOUSE_FACTS) };
+    case 'CommunityPhotosChanged':
+      return { ...community, photos: evolvePhotos(community.photos, event.data) };
+    default:
+      return event satisfies never;
+  }
 }
 
 export function addCommunity(existing: Community | undefined, command: Community): Decision<CommunityAdded> {
@@ -88,6 +105,18 @@ export function describeCommunity(
   const changes = houseChanges({ ...community.house, ...texts }, command);
   if (isRefusal(changes)) return changes;
   return Object.keys(changes).length === 0 ? [] : [{ type: 'CommunityDescribed', data: { ...changes, communityId } }];
+}
+
+/** Adds photos to the house of a community, or arranges them: one event with the whole list; no event if nothing differs. */
+export function changeCommunityPhotos(
+  community: Community | undefined,
+  command: PhotoChange & { readonly communityId: CommunityId },
+): Decision<CommunityPhotosChanged> {
+  const { communityId } = command;
+  if (community === undefined) return refuse('ResourceNotFound', `There is no community ${communityId}.`);
+  const list = changedPhotos(community.photos, command, MAX_PHOTOS.house);
+  if (list === undefined || isRefusal(list)) return list ?? [];
+  return [{ type: 'CommunityPhotosChanged', data: { ...list, communityId } }];
 }
 
 const wrongFacts = ({ name, timeZone }: Partial<CommunityFacts>): readonly (Refusal | undefined)[] => [

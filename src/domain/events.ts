@@ -18,6 +18,7 @@ import type {
   WebhookId,
 } from './ids.ts';
 import type { PersonalText, Subject } from './personal-text.ts';
+import type { PhotoList } from './photos.ts';
 import type { Role } from './roles.ts';
 
 /** Version of the event shapes below, stored with each event. A release knows this one and lower ones (`known-event.ts`). */
@@ -97,6 +98,7 @@ type CommunityEvents = {
   CommunityChanged: Partial<CommunityFacts> & { readonly communityId: CommunityId };
   /** What a community says of itself changed. Absent: as before; null: nothing any more. */
   CommunityDescribed: Changes<HouseDescription<PersonalText>> & { readonly communityId: CommunityId };
+  CommunityPhotosChanged: PhotoList & { readonly communityId: CommunityId };
 };
 
 /** The opening hours of a weekday or a date, and its fee if it has one of its own. */
@@ -141,6 +143,7 @@ type SpaceEvents = {
   SpaceOpened: OfSpace;
   /** What a community says of a space changed. Absent: as before; null: nothing any more. */
   SpaceDescribed: Changes<SpaceDescription<PersonalText>> & OfSpace;
+  SpacePhotosChanged: PhotoList & OfSpace;
 };
 
 /** `OwnEvent`: an event of the community itself, on hours that were free. */
@@ -347,6 +350,7 @@ export type CommunityEvent = EventOf<keyof CommunityEvents>;
 export type CommunityAdded = EventOf<'CommunityAdded'>;
 export type CommunityChanged = EventOf<'CommunityChanged'>;
 export type CommunityDescribed = EventOf<'CommunityDescribed'>;
+export type CommunityPhotosChanged = EventOf<'CommunityPhotosChanged'>;
 export type BrandAdded = EventOf<'BrandAdded'>;
 export type SpaceEvent = EventOf<keyof SpaceEvents>;
 export type SpaceAdded = EventOf<'SpaceAdded'>;
@@ -354,6 +358,7 @@ export type SpaceChanged = EventOf<'SpaceChanged'>;
 export type SpaceClosed = EventOf<'SpaceClosed'>;
 export type SpaceOpened = EventOf<'SpaceOpened'>;
 export type SpaceDescribed = EventOf<'SpaceDescribed'>;
+export type SpacePhotosChanged = EventOf<'SpacePhotosChanged'>;
 /** The events of a space on one day. */
 export type SpaceDayEvent = EventOf<keyof BookingEvents | keyof TimeEvents>;
 export type TimeClosed = EventOf<'TimeClosed'>;

@@ -85,6 +85,8 @@ export const WEBSITE: TextLimit = { min: 1, max: 2_048 };
 export const CAPACITY: NumberLimit = { min: 1, max: 100_000, step: 1 };
 /** In m². */
 export const AREA: NumberLimit = { min: 1, max: 1_000_000, step: 1 };
+/** What a photo shows. */
+export const PHOTO_ALT: TextLimit = { min: 0, max: 300 };
 /** Stars of a review. */
 export const RATING: NumberLimit = { min: 1, max: 5, step: 1 };
 

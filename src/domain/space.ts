@@ -19,6 +19,7 @@ import type {
   SpaceDescribed,
   SpaceEvent,
   SpaceOpened,
+  SpacePhotosChanged,
   SpaceTerms,
 } from './events.ts';
 import type { Cents, CommunityId, PlainDate, SpaceId } from './ids.ts';
@@ -39,6 +40,7 @@ import {
   wrongNumber,
   wrongText,
 } from './limits.ts';
+import { changedPhotos, evolvePhotos, MAX_PHOTOS, type PhotoChange, type Photos } from './photos.ts';
 import { picked } from './picked.ts';
 
 /** A space with its terms, folded. */
@@ -53,6 +55,8 @@ export type Space = SpaceTerms & {
   readonly special?: SpecialHours;
   /** What can be searched for. Its texts are a read model of their own. */
   readonly facts?: SpaceFacts;
+  /** For commands alone: they are a read model of their own. */
+  readonly photos?: Photos;
 };
 
 /** Hours of single dates. */
@@ -75,6 +79,8 @@ export function evolveSpace(space: Space | undefined, event: SpaceEvent): Space 
       return { ...space, active: false };
     case 'SpaceOpened':
       return { ...space, active: true };
+    case 'SpacePhotosChanged':
+      return { ...space, photos: evolvePhotos(space.photos, event.data) };
     case 'SpaceDescribed':
       return { ...space, facts: withChanges(space.facts ?? {}, event.data, SPACE_FACTS) };
     default:
@@ -250,6 +256,18 @@ export function describeSpace(
   return Object.keys(changes).length === 0
     ? []
     : [{ type: 'SpaceDescribed', data: { ...changes, spaceId, communityId } }];
+}
+
+/** Adds photos to a space, or arranges them: one event with the whole list; no event if nothing differs. */
+export function changeSpacePhotos(
+  space: Space | undefined,
+  command: PhotoChange & { readonly spaceId: SpaceId },
+): Decision<SpacePhotosChanged> {
+  if (space === undefined) return unknownSpace(command.spaceId);
+  const list = changedPhotos(space.photos, command, MAX_PHOTOS.space);
+  if (list === undefined || isRefusal(list)) return list ?? [];
+  const { spaceId, communityId } = space;
+  return [{ type: 'SpacePhotosChanged', data: { ...list, spaceId, communityId } }];
 }
 
 const unknownSpace = (id: SpaceId) => refuse('ResourceNotFound', `There is no space ${id}.`);

@@ -26,8 +26,10 @@ export function textOwnerOf(event: DomainEvent): string | undefined {
     case 'ClosureAdded':
       return ownerOf.closure(event.data);
     case 'SpaceDescribed':
+    case 'SpacePhotosChanged':
       return ownerOf.space(event.data);
     case 'CommunityDescribed':
+    case 'CommunityPhotosChanged':
       return ownerOf.community(event.data);
     default:
       event satisfies WithoutText;

@@ -15,6 +15,7 @@ export const STYLES = [
   'tables.css',
   'requests.css',
   'calendar.css',
+  'photos.css',
   'find.css',
   'booking.css',
   'hours.css',
@@ -35,7 +36,7 @@ export const SCRIPTS = [
   'escape.js',
 ] as const;
 
-const NAMES = [...STYLES, ...SCRIPTS, 'docs.css', 'icons.svg', 'amenities.svg', 'favicon.svg'] as const;
+const NAMES = [...STYLES, ...SCRIPTS, 'docs.css', 'icons.svg', 'amenities.svg', 'rooms.svg', 'favicon.svg'] as const;
 type AssetName = (typeof NAMES)[number];
 
 const urls = new Map<AssetName, string>();

@@ -3,6 +3,7 @@ import { PERSONAL_DETAILS } from '../domain/booking-details.ts';
 import { HOUSE_TEXTS, SPACE_TEXTS } from '../domain/description.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import { ownerOf, type PersonalText, type Subject, subjectOf, type Texts } from '../domain/personal-text.ts';
+import { altsIn } from '../domain/photos.ts';
 import { picked } from '../domain/picked.ts';
 import type { WithoutText } from '../domain/text-owner.ts';
 
@@ -44,6 +45,10 @@ export function writtenIn(event: DomainEvent, author: Subject | undefined): Writ
         ownerOf.community(event.data),
         textsIn(event.data, HOUSE_TEXTS),
       );
+    case 'SpacePhotosChanged':
+      return written(subjectOf(communityOf(event.data)), ownerOf.space(event.data), altsIn(event.data));
+    case 'CommunityPhotosChanged':
+      return written(subjectOf(communityOf(event.data)), ownerOf.community(event.data), altsIn(event.data));
     default:
       event satisfies WithoutText;
       return undefined;

@@ -15,6 +15,7 @@ import { createMonthCharges } from './month-charges.ts';
 import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
 import { createOutsideHours } from './outside-hours.ts';
+import { createPhotoQueries } from './photos.ts';
 import type { QuerySources } from './query-deps.ts';
 import { createReminderQueries } from './reminders.ts';
 import { createRequestQueries } from './requests.ts';
@@ -54,6 +55,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     brandCharges: createBrandCharges(deps, spaces),
     closures: createClosureQueries(deps),
     descriptions: createDescriptionQueries(deps),
+    photos: createPhotoQueries(deps),
     monthCharges: createMonthCharges(deps),
     reviews: createReviewQueries(deps),
     spaceRatings: createSpaceRatingQueries(deps),

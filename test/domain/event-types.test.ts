@@ -4,8 +4,23 @@ import { EVENT_TYPES, isCountedEvent, isEventType } from '../../src/domain/event
 
 test('what an account can do without end counts towards its quota, and nothing else', () => {
   expect(EVENT_TYPES.filter((type) => isCountedEvent({ type }))).toEqual([
-    ...['BookingRequested', 'CommunityAdded', 'CommunityChanged', 'CommunityDescribed', 'BrandAdded'],
-    ...['SpaceAdded', 'SpaceChanged', 'SpaceClosed', 'SpaceOpened', 'SpaceDescribed', 'TimeClosed'],
+    ...[
+      'BookingRequested',
+      'CommunityAdded',
+      'CommunityChanged',
+      'CommunityDescribed',
+      'CommunityPhotosChanged',
+      'BrandAdded',
+    ],
+    ...[
+      'SpaceAdded',
+      'SpaceChanged',
+      'SpaceClosed',
+      'SpaceOpened',
+      'SpaceDescribed',
+      'SpacePhotosChanged',
+      'TimeClosed',
+    ],
     ...['ClosureAdded', 'ReviewPosted'],
     ...['ApiKeyIssued', 'CalendarFeedAdded', 'WebhookRegistered', 'WebhookSecretRotated', 'WebhookEnabled'],
   ]);

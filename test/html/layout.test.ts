@@ -40,7 +40,7 @@ test('pages contain no inline style or script, and the policy allows none', () =
 test('assets are immutable under a URL that changes with their content', async () => {
   const app = Fastify();
   await registerAssets(app);
-  for (const name of [...STYLES, ...SCRIPTS, 'icons.svg', 'amenities.svg', 'favicon.svg'] as const) {
+  for (const name of [...STYLES, ...SCRIPTS, 'icons.svg', 'amenities.svg', 'rooms.svg', 'favicon.svg'] as const) {
     const answer = await app.inject(assetUrl(name));
     expect(answer.statusCode).toBe(200);
     expect(answer.headers).toMatchObject({

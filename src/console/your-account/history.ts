@@ -173,6 +173,7 @@ const VERBS: { readonly [T in EventType]?: string } = {
   SpaceClosed: 'was closed',
   SpaceOpened: 'was reopened',
   SpaceDescribed: 'was described',
+  SpacePhotosChanged: 'has other photos',
   ClosureAdded: 'was added',
   ClosureDateLeftOut: 'has one date less',
   ClosureEnded: 'was ended',
@@ -199,6 +200,7 @@ const VERBS: { readonly [T in EventType]?: string } = {
   CommunityAdded: 'was created',
   CommunityChanged: 'was changed',
   CommunityDescribed: 'was described',
+  CommunityPhotosChanged: 'has other photos',
   BrandAdded: 'was created',
   SubjectForgotten: 'had its personal texts erased',
 } satisfies { readonly [T in AccountEvent]: string };
@@ -225,6 +227,7 @@ const LABELS: Readonly<Record<string, string>> = {
   timeZone: 'Time zone',
   week: 'Hours by weekday',
   ...RULES,
+  photos: 'Photos',
   date: 'Date',
   specialHours: 'Hours',
   spaces: 'Spaces',
