@@ -212,6 +212,8 @@ export const MAY_IMPORT = {
     ...['console/parts', 'auth', 'html', 'domain', 'http', 'text'],
     'authorization-server/authorization-server.ts',
   ],
+  // Pages for people without an account. Their counts of readers are records.
+  'console/public': ['console/parts', 'queries', 'html', 'domain', 'document-store'],
   // The live feed follows the log until the read models show it.
   'console/live': ['console/sessions', 'html', 'domain', 'http', 'event-store', 'read-models', 'webhooks/webhooks.ts'],
   'console/spaces': ['console/parts', 'contract', 'queries', 'html', 'projections', 'domain', 'http', 'runtime'],
@@ -232,6 +234,7 @@ export const MAY_IMPORT = {
     ...[
       'auth',
       'console/links',
+      'console/public',
       'console/bookings',
       'console/calendar',
       'html',

@@ -49,6 +49,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/mcp': `import type {} from '../api/access.ts';`,
   'src/console/parts': `import type { DeliveryDocument } from '../../webhooks/delivery.ts';`,
   'src/console/sessions': `import type { LiveFeed } from '../live/live.ts';`,
+  'src/console/public': `import type { Sessions } from '../sessions/sessions.ts';`,
   'src/console/links': `import type { Sessions } from '../sessions/sessions.ts';`,
   'src/console/live': `import type { Visit } from '../parts/visit.ts';`,
   'src/console/spaces': `import { historyPages } from '../your-account/history.ts';`,

@@ -50,6 +50,22 @@ export function describeSpaceCommand(space: Command): void {
     );
 }
 
+const PUBLISH_EXAMPLES = ['space publish 1', 'space publish 1 --off'];
+
+/** Shows a space to people without an account, or no longer. */
+export function publishSpaceCommand(space: Command): void {
+  subcommand(space, 'publish', 'show a space to people without an account', PUBLISH_EXAMPLES)
+    .argument('<id>', 'id of the space', wholeNumber)
+    .option('--off', 'no longer')
+    .action(
+      operated(async ({ commands, context }, id, { off = false }) => {
+        const wanted = { published: off ? null : (true as const) };
+        const outcome = await commands.catalogue.describeSpace({ spaceId: id, wanted }, context);
+        return isRefusal(outcome) ? outcome : { json: { id, published: !off } };
+      }),
+    );
+}
+
 const HOUSE_NOTES = `Without options it shows the description. What no option names stays; an empty text takes a value away. An address has a street, a
 city and a country. The text about the house is Markdown.`;
 
@@ -72,6 +88,11 @@ export function describeCommunityCommand(community: Command): void {
     .option('--about <text>', 'about the house, in Markdown')
     .option('--directions <text>', 'how to get there')
     .option('--contact <text>', 'whom to ask, and how')
+    .option(
+      '--sites <list>',
+      'websites that may show the calendars of its spaces, with commas between them',
+      listBy(','),
+    )
     .option('--groups <list>', 'order and groups of its spaces, such as "Ground floor: 3,1; Garden: 2"', groupsOf)
     .action(
       operated(async ({ queries, commands, context }, id, { street, postalCode, city, country, ...options }) => {

@@ -4,7 +4,7 @@ import { defined } from '../domain/defined.ts';
 import { DEFAULT_ANSWER_HOURS } from '../domain/limits.ts';
 import { namedAccount, printOwned } from './accounts.ts';
 import { amount, decimal, hours, wholeNumber } from './arguments.ts';
-import { describeSpaceCommand } from './descriptions.ts';
+import { describeSpaceCommand, publishSpaceCommand } from './descriptions.ts';
 import { type Answer, type OperatorCore, operate, operated } from './operation.ts';
 import { hoursCommand } from './space-hours.ts';
 import { answer, onId, subcommand, wrongUsage } from './subcommand.ts';
@@ -32,6 +32,7 @@ export function spaceCommands(venue: Command): void {
   duplicateCommand(space);
   hoursCommand(space);
   describeSpaceCommand(space);
+  publishSpaceCommand(space);
   listCommand(space);
 }
 

@@ -21,6 +21,7 @@ import {
   HOUSE_TEXTS,
   type HouseDescription,
   type HouseTexts,
+  SHOWN_OF_SPACE,
   SPACE_TEXTS,
   type SpaceDescription,
   type SpaceTexts,
@@ -208,8 +209,8 @@ export async function createCatalogueCommands(deps: CommandDeps) {
     ...commands,
 
     /**
-     * Adds a space with the terms, the special hours to come and the description of another one of its community. If the process dies on the
-     * way, the new space lacks the last of these.
+     * Adds a space with the terms, the special hours to come and the description of another one of its community. It is not published. If the
+     * process dies on the way, the new space lacks the last of these.
      */
     async duplicateSpace(
       { spaceId: id, name }: { readonly spaceId: number; readonly name: string },
@@ -223,7 +224,10 @@ export async function createCatalogueCommands(deps: CommandDeps) {
       const special = Object.fromEntries(datesFrom(localDate(clock(), timeZone), original));
       const changed = await commands.changeSpace({ spaceId: added, terms: {}, special }, context);
       if (isRefusal(changed)) return changed;
-      const described = await commands.describeSpace({ spaceId: added, wanted: { ...facts, ...texts } }, context);
+      const described = await commands.describeSpace(
+        { spaceId: added, wanted: picked({ ...facts, ...texts }, SHOWN_OF_SPACE) },
+        context,
+      );
       return isRefusal(described) ? described : added;
     },
   };

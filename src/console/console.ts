@@ -31,6 +31,8 @@ import { missing } from './parts/answer.ts';
 import { type ConsoleRoutes, type Handler, isOfKind, type PageDeps, type Routes } from './parts/routes.ts';
 import { Form } from './parts/typed-form.ts';
 import type { AccountOf } from './parts/visit.ts';
+import { openPageViews } from './public/page-views.ts';
+import { publicPages } from './public/public-pages.ts';
 import { createCookies } from './sessions/cookies.ts';
 import { createFirstSignIn } from './sessions/first-sign-in.ts';
 import { rejectForm, type SessionDeps, sendTooManyForms } from './sessions/rejected-form.ts';
@@ -47,7 +49,7 @@ import {
 import { openSubmittedForms } from './sessions/submitted-forms.ts';
 import { registerUploads } from './uploads.ts';
 
-export type ConsoleDeps = Omit<PageDeps, 'sessions'> & {
+export type ConsoleDeps = Omit<PageDeps, 'sessions' | 'pageViews'> & {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly readModels: ReadModels;
@@ -74,6 +76,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     const id = cookies.inHeader(header, SESSION_COOKIE);
     if (id !== undefined) await sessions.end(id);
   });
+  const pageViews = await openPageViews({ documents, clock, logger: app.log });
   const limits = createConsoleLimits({ counts, settings: deps.settings });
   const feed = createLiveFeed({ events, readModels, webhooks, logger: app.log });
   const signedIn = createSessionCheck(session);
@@ -115,11 +118,13 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       const routes = createLinkRoutes(programs, publicUrl);
       unsubscribeRoutes(routes, { unsubscribing: deps.mailContent.unsubscribing, accountName: renderer.nameOf });
     });
+    publicPages(scope, { ...deps, views: pageViews });
+    scope.addHook('onClose', () => pageViews.stop());
     contactRoutes(links, deps.contactConfirmation, renderer.nameOf);
     await scope.register(async (files) => {
       registerUploads(files);
       const routes = routesOf({ pages: scope, files }, pages);
-      registerPages(routes, { ...deps, sessions, webhooks: limits.limitTests(webhooks) });
+      registerPages(routes, { ...deps, sessions, pageViews, webhooks: limits.limitTests(webhooks) });
     });
     registerLiveFeed(scope, feed, session);
     registerSessionForms(scope, session, { signedIn, endSession });

@@ -24,6 +24,7 @@ import { decisionPages } from './requests/decisions.ts';
 import { inboxPages } from './requests/inbox.ts';
 import { communityPages } from './spaces/community.ts';
 import { houseDescriptionPages } from './spaces/house-description.ts';
+import { publicationPages } from './spaces/publication.ts';
 import { spaceDescriptionPages } from './spaces/space-description.ts';
 import { duplicatePages } from './spaces/space-duplicate.ts';
 import { hoursPages } from './spaces/space-hours.ts';
@@ -55,6 +56,7 @@ const PAGES = [
   duplicatePages,
   houseDescriptionPages,
   spaceOrderPages,
+  publicationPages,
   communityPages,
   reviewPages,
   chargePages,

@@ -73,6 +73,7 @@ export const SPACE_DESCRIPTION_LABELS: { readonly [F in keyof Required<SpaceDesc
   amenities: 'Amenities',
   ownAmenities: 'Further amenities',
   languages: 'Languages spoken',
+  published: 'Public page',
   about: 'About the room',
   houseRules: 'House rules',
   access: 'Floor and access',
@@ -84,12 +85,13 @@ export const HOUSE_DESCRIPTION_LABELS: { readonly [F in keyof Required<HouseDesc
   coordinates: 'Coordinates',
   website: 'Website',
   groups: 'Order and groups of spaces',
+  sites: 'Websites that show calendars',
   about: 'About the house',
   directions: 'How to get there',
   contact: 'Contact',
 };
 
-type Value = null | string | number | readonly (string | SpaceGroup)[] | Address | Coordinates;
+type Value = null | true | string | number | readonly (string | SpaceGroup)[] | Address | Coordinates;
 
 /** The values of a description as a history shows them; `none` for one that was removed. */
 export const describedFields = (values: { readonly [field: string]: Value | undefined }): Fields =>
@@ -99,6 +101,7 @@ export const describedFields = (values: { readonly [field: string]: Value | unde
 
 function textOf(value: Value): string | number {
   if (value === null) return 'none';
+  if (value === true) return 'yes';
   if (typeof value !== 'object') return value;
   if ('latitude' in value) return `${value.latitude}, ${value.longitude}`;
   return 'street' in value ? addressLine(value) : value.map(itemText).join(', ');

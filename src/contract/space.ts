@@ -58,10 +58,13 @@ const datesOf = <F>(space: Space, today: PlainDate, feeOf: FeeOf<F>) =>
     ...feeOf(hours.eventFee),
   }));
 
+/** All but whether it is published. */
+const FACTS = SPACE_FACTS.filter((field) => field !== 'published');
+
 type Pricing = { readonly serviceFeePercent: number; readonly currency: string };
 
 const described = ({ space, house }: NamedSpace) => ({
-  ...picked(space.facts ?? {}, SPACE_FACTS),
+  ...picked(space.facts ?? {}, FACTS),
   ...houseOf(house),
 });
 

@@ -22,6 +22,7 @@ export const HOUSES: { readonly [name: string]: HouseDescription } = {
 /** What they say of their spaces, by name. */
 export const DESCRIPTIONS: { readonly [name: string]: SpaceDescription } = {
   'Harbour Hall': {
+    published: true,
     kind: 'Hall',
     seated: 80,
     standing: 140,
@@ -58,6 +59,7 @@ export const DESCRIPTIONS: { readonly [name: string]: SpaceDescription } = {
     houseRules: 'Music until 22:00 with closed windows. No confetti, please.',
   },
   'Rooftop Terrace': {
+    published: true,
     kind: 'Terrace',
     seated: 40,
     standing: 60,
@@ -68,6 +70,7 @@ export const DESCRIPTIONS: { readonly [name: string]: SpaceDescription } = {
     access: 'Fifth floor, the last flight by stairs.',
   },
   Courtyard: {
+    published: true,
     kind: 'Garden',
     seated: 60,
     standing: 100,

@@ -8,6 +8,7 @@ import {
   CAPACITY,
   MAX_LANGUAGES,
   MAX_OWN_AMENITIES,
+  MAX_SITES,
   OWN_AMENITY,
   PRACTICAL_TEXT,
   WEBSITE,
@@ -86,6 +87,8 @@ export type SpaceFacts = {
   readonly ownAmenities?: readonly string[];
   /** Codes of ISO 639, such as `de`. */
   readonly languages?: readonly string[];
+  /** Whether people without an account can see its page. */
+  readonly published?: true;
 };
 
 /** What is written about a space. `about` is Markdown, `access` says on which floor it is and how to get in. */
@@ -117,6 +120,8 @@ export type HouseFacts = {
   readonly website?: string;
   /** The order in which its own pages, and those that it publishes, show its spaces. */
   readonly groups?: readonly SpaceGroup[];
+  /** Origins of the websites that may embed the calendars of its published spaces. */
+  readonly sites?: readonly string[];
 };
 
 /** What is written about a community. `about` is Markdown. */
@@ -154,6 +159,7 @@ const SPACE_RULES: Rules<SpaceDescription> = {
         wrongItem('languages', isLanguage(code) ? undefined : 'must have codes of languages, such as en or de'),
       ),
     ),
+  published: () => undefined,
   about: (text) => wrongText('about', text, ABOUT),
   houseRules: (text) => wrongText('houseRules', text, PRACTICAL_TEXT),
   access: (text) => wrongText('access', text, PRACTICAL_TEXT),
@@ -174,6 +180,7 @@ const HOUSE_RULES: Rules<HouseDescription> = {
     ]),
   website: (url) => wrongText('website', url, WEBSITE) ?? wrongWebsite(url),
   groups: wrongGroups,
+  sites: (list) => wrongList('sites', list, MAX_SITES) ?? refuseFor(list.map(wrongSite)),
   about: (text) => wrongText('about', text, ABOUT),
   directions: (text) => wrongText('directions', text, PRACTICAL_TEXT),
   contact: (text) => wrongText('contact', text, PRACTICAL_TEXT),
@@ -185,9 +192,15 @@ export const SPACE_TEXTS = ['about', 'houseRules', 'access'] as const satisfies 
 export const HOUSE_TEXTS = ['about', 'directions', 'contact'] as const satisfies readonly (keyof HouseTexts)[];
 export const SPACE_FACTS = SPACE_DESCRIPTION.filter((field): field is keyof SpaceFacts => !isIn(field, SPACE_TEXTS));
 export const HOUSE_FACTS = HOUSE_DESCRIPTION.filter((field): field is keyof HouseFacts => !isIn(field, HOUSE_TEXTS));
-/** What others see of a house: all but the order of its spaces. */
-export const SHOWN_OF_HOUSE = HOUSE_DESCRIPTION.filter((field): field is ShownOfHouse => field !== 'groups');
-export type ShownOfHouse = Exclude<keyof HouseDescription, 'groups'>;
+/** What a community has decided about its pages, which does not describe anything. */
+const OF_PAGES = ['published', 'groups', 'sites'] as const;
+type OfPages = (typeof OF_PAGES)[number];
+
+/** What brands read about a space and a house. */
+export type ShownOfSpace = Exclude<keyof SpaceDescription, OfPages>;
+export type ShownOfHouse = Exclude<keyof HouseDescription, OfPages>;
+export const SHOWN_OF_SPACE = SPACE_DESCRIPTION.filter((field): field is ShownOfSpace => !isIn(field, OF_PAGES));
+export const SHOWN_OF_HOUSE = HOUSE_DESCRIPTION.filter((field): field is ShownOfHouse => !isIn(field, OF_PAGES));
 
 /** What a description is to be, and what the page showed that asks for it. */
 export type Describe<D extends object> = { readonly wanted: Changes<D>; readonly seen?: D | undefined };
@@ -279,6 +292,15 @@ const names = new Map<'region' | 'language', Intl.DisplayNames>();
 
 const nameIn = (type: 'region' | 'language', code: string): string | undefined =>
   names.getOrInsertComputed(type, () => new Intl.DisplayNames('en', { type, fallback: 'none' })).of(code);
+
+/** Of the web, without a path: `frame-ancestors` compares origins. On this machine, sites can be tried without TLS. */
+function wrongSite(site: string): Refusal | undefined {
+  const url = URL.parse(site);
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && url.hostname === 'localhost');
+  return isSafe && url.origin === site
+    ? undefined
+    : refuseField('sites', 'must be addresses without a path, such as https://www.example.com');
+}
 
 function wrongWebsite(url: string): Refusal | undefined {
   const isAddress = URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol);

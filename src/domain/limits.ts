@@ -76,6 +76,8 @@ export const PRACTICAL_TEXT: TextLimit = { min: 0, max: 2_000 };
 export const OWN_AMENITY: TextLimit = { min: 1, max: 60 };
 export const MAX_OWN_AMENITIES = 10;
 export const MAX_LANGUAGES = 20;
+/** Websites that embed the calendars of a community. */
+export const MAX_SITES = 10;
 /** Groups of spaces in a community. */
 export const MAX_GROUPS = 50;
 /** A part of a postal address. */

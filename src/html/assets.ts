@@ -19,6 +19,7 @@ export const STYLES = [
   'find.css',
   'booking.css',
   'hours.css',
+  'public.css',
   'deliveries.css',
   'print.css',
 ] as const;
@@ -36,7 +37,16 @@ export const SCRIPTS = [
   'escape.js',
 ] as const;
 
-const NAMES = [...STYLES, ...SCRIPTS, 'docs.css', 'icons.svg', 'amenities.svg', 'rooms.svg', 'favicon.svg'] as const;
+const NAMES = [
+  ...STYLES,
+  ...SCRIPTS,
+  'docs.css',
+  'icons.svg',
+  'amenities.svg',
+  'rooms.svg',
+  'favicon.svg',
+  'embedded.js',
+] as const;
 type AssetName = (typeof NAMES)[number];
 
 const urls = new Map<AssetName, string>();
@@ -48,6 +58,11 @@ export const assetUrl = (name: AssetName): string =>
     const version = createHash('sha256').update(content).digest('base64url').slice(0, 10);
     return `/assets/${name}?v=${version}`;
   });
+
+let script: string | undefined;
+
+/** The script by which websites embed a calendar. They load it by an address that never changes. */
+export const embedScript = (): string => (script ??= readFileSync(new URL('embed.js', FOLDER), 'utf8'));
 
 /** Serves the stylesheets, scripts and images of pages, which load nothing from other hosts. */
 export function registerAssets(app: FastifyInstance): void {

@@ -146,11 +146,15 @@ export const sendProblem = (
 /**
  * Headers of every page. Only our own files may run or load. `formTargets`: origins other than ours that the response to a
  * form may redirect to (consent redirects to the app), because browsers apply `form-action` to redirects too.
+ * `embedders`: the origins of websites that may show the page in a frame.
  *
  * Not @fastify/helmet, which does not support Permissions-Policy. It also covers only replies sent by Fastify, whereas
  * oidc-provider writes its pages itself and adds its own script's hash to this policy.
  */
-export function pageHeaders(formTargets: readonly string[] = []): Readonly<Record<string, string>> {
+export function pageHeaders(
+  formTargets: readonly string[] = [],
+  embedders: readonly string[] = [],
+): Readonly<Record<string, string>> {
   return {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
@@ -162,7 +166,7 @@ export function pageHeaders(formTargets: readonly string[] = []): Readonly<Recor
       "connect-src 'self'",
       ["form-action 'self'", ...formTargets].join(' '),
       "base-uri 'none'",
-      "frame-ancestors 'none'",
+      `frame-ancestors ${embedders.join(' ') || "'none'"}`,
     ].join('; '),
     'x-frame-options': 'DENY',
     // With no-referrer, browsers would send "Origin: null" with every form, which would defeat the origin check.

@@ -16,6 +16,7 @@ import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
 import { createOutsideHours } from './outside-hours.ts';
 import { createPhotoQueries } from './photos.ts';
+import { createPublishedQueries } from './published.ts';
 import type { QuerySources } from './query-deps.ts';
 import { createReminderQueries } from './reminders.ts';
 import { createRequestQueries } from './requests.ts';
@@ -36,11 +37,13 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
   const deps = { ...sources, names: createActorNames({ ...sources, accounts, directory }) };
   const bookings = createBookingQueries(deps);
   const spaces = createSpaceQueries(deps);
+  const openDays = createOpenDaysQuery(deps);
   return {
     accounts,
     apiKeys: createApiKeyQueries(deps),
     availability: createAvailabilityQuery(deps),
-    openDays: createOpenDaysQuery(deps),
+    openDays,
+    published: createPublishedQueries(deps, openDays),
     spaces,
     spaceChanges: createSpaceChanges(deps),
     bookings,

@@ -52,6 +52,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   seals: {},
   sealsSent: {},
   sealTiles: {},
+  pageViews: { ttl: 'expiresAt' },
   pendingContacts: { ttl: 'expiresAt' },
   requestQuotas: {},
   spaceQuotas: {},

@@ -45,7 +45,8 @@ beforeAll(async () => {
     Brand: { kind: 'Brand', id: brandId(brand.id) },
   };
   const sessions = { listOf: async () => [], endOf: async () => false };
-  routes = registered({ ...core, ...core.authorizationServer, sessions, settings: core.config });
+  const pageViews = { inLast30Days: async () => new Map() };
+  routes = registered({ ...core, ...core.authorizationServer, sessions, pageViews, settings: core.config });
   const range = { from: inDays(20), to: inDays(20), start: 0, until: 24 } as const;
   accepted(
     await core.commands.closures.add(

@@ -1,5 +1,5 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import { isPlainDate, toPlainDate } from '../../domain/calendar.ts';
+import { isPlainDate } from '../../domain/calendar.ts';
 import { hoursBetween } from '../../domain/hours.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
@@ -7,6 +7,7 @@ import { clock, counted, dayAndMonth, longDate, monthName } from '../../html/for
 import { type Html, html, named } from '../../html/html.ts';
 import { type BookingCounts, type DayClosure, NO_BOOKINGS, type OpenDays } from '../../queries/calendar.ts';
 import { stateOf, statusClass } from '../parts/booking-views.ts';
+import { daysOf, weekdayHeadings, weeksOf } from '../parts/month.ts';
 
 /** Bookings shown per day; the rest are counted. */
 export const PER_DAY = 3;
@@ -22,8 +23,6 @@ const NOTHING: DayOfMonth = { counts: NO_BOOKINGS, first: [], closures: [] };
 /** The spaces that the month shows. */
 export type MonthSpaces = { readonly shown: readonly Space[]; readonly only: Space | undefined };
 
-const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
-
 /** The weeks of a month; on a phone a list of the days that have bookings (`calendar.css`). */
 export const monthTable = (
   month: string,
@@ -31,7 +30,7 @@ export const monthTable = (
   byDay: ReadonlyMap<string, DayOfMonth>,
   spaces: MonthSpaces,
 ): Html => html`<table class="month"><caption class="visually-hidden">Bookings and closed times in ${monthName(month)}</caption>
-<thead><tr>${WEEKDAYS.map((day) => html`<th scope="col">${day}</th>`)}</tr></thead>
+${weekdayHeadings()}
 <tbody>${weeksOf(daysOf(month)).map(
   (week) => html`<tr>${week.map((day) => dayCell(day, month, today, byDay.get(day) ?? NOTHING, spaces))}</tr>`,
 )}</tbody></table>`;
@@ -74,17 +73,6 @@ function dayCell(
     )}</ul>${more > 0 && html`<a class="more" href="${href}">${more} more<span class="visually-hidden"> on ${dayAndMonth(day)}</span></a>`}`
   }</td>`;
 }
-
-/** Every day of the weeks (starting on Monday) that a month touches. */
-export function daysOf(month: string): PlainDate[] {
-  const first = Temporal.PlainDate.from(`${month}-01`);
-  const start = first.subtract({ days: first.dayOfWeek - 1 });
-  const weeks = Math.ceil((first.dayOfWeek - 1 + first.daysInMonth) / 7);
-  return Array.from({ length: weeks * 7 }, (_, index) => toPlainDate(start.add({ days: index })));
-}
-
-const weeksOf = (days: readonly PlainDate[]): PlainDate[][] =>
-  Array.from({ length: days.length / 7 }, (_, week) => days.slice(week * 7, week * 7 + 7));
 
 /**
  * A booking in one line: a dot for its status, time, brand.

@@ -14,13 +14,14 @@ import { statusClass } from '../parts/booking-views.ts';
 import { dateField, hasProblems, hiddenField, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, FEEDS, type Fields, neighbours, pager, tabs } from '../parts/links.ts';
+import { daysOf } from '../parts/month.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { monthProblem, readDate } from '../parts/typed-dates.ts';
 import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may, type Visit } from '../parts/visit.ts';
 import { bookingPanel } from './booking-panel.ts';
 import { cancelledList, type Group, groupOf, groupPager, groupsOf, groupTabs } from './calendar-day.ts';
-import { countsText, type DayOfMonth, daysOf, monthTable, openDaysList, PER_DAY } from './calendar-month.ts';
+import { countsText, type DayOfMonth, monthTable, openDaysList, PER_DAY } from './calendar-month.ts';
 import { type Plan, planOfSpace, planOfSpaces } from './calendar-plan.ts';
 import { CLOSURES } from './closures.ts';
 

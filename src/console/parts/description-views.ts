@@ -40,13 +40,20 @@ export function descriptionView(space: SpaceDescription, house: HouseDescription
     about !== undefined && markdown(about),
     has.length > 0 &&
       html`<ul class="chips" aria-label="Amenities">${has.map((one) => html`<li class="chip">${one}</li>`)}</ul>`,
-    practical.length > 0 &&
-      html`<dl class="facts">${practical.map(([label, value]) => html`<dt>${label}</dt><dd>${value}</dd>`)}</dl>`,
+    practical.length > 0 && factList(practical),
     house.about !== undefined && html`<h3>${HOUSE_DESCRIPTION_LABELS.about}</h3>${markdown(house.about)}`,
   ].filter((part) => part !== false);
   if (parts.length === 0) return undefined;
   return html`<section class="card prose" id="about" aria-labelledby="about-title"><h2 id="about-title">About this space</h2>
 ${parts}</section>`;
+}
+
+/** What a community says of its house. Undefined if it says nothing. */
+export function houseView(house: HouseDescription): Html | undefined {
+  const practical = practicalFacts({}, house);
+  if (practical.length === 0 && house.about === undefined) return undefined;
+  return html`<section class="card prose"><h2>${HOUSE_DESCRIPTION_LABELS.about}</h2>
+${house.about !== undefined && markdown(house.about)}${factList(practical)}</section>`;
 }
 
 /** What guests must know, with labels. */
@@ -65,6 +72,9 @@ function practicalFacts(
   ] as const;
   return facts.filter(([, value]) => value !== undefined && value !== '');
 }
+
+const factList = (facts: ReturnType<typeof practicalFacts>): Html =>
+  html`<dl class="facts">${facts.map(([label, value]) => html`<dt>${label}</dt><dd>${value}</dd>`)}</dl>`;
 
 /** A text with its line breaks. */
 const lines = (text: string): Html =>

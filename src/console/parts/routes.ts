@@ -6,7 +6,9 @@ import type { AuthorizationServer } from '../../authorization-server/authorizati
 import type { Commands } from '../../commands/commands.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
 import type { Refusal } from '../../domain/decision.ts';
+import type { SpaceId } from '../../domain/ids.ts';
 import type { Role } from '../../domain/roles.ts';
+import type { Space } from '../../domain/space.ts';
 import type { ContactConfirmation } from '../../mail/contact-confirmation.ts';
 import type { Mail } from '../../mail/mail.ts';
 import type { MailContent } from '../../mail/mail-content.ts';
@@ -34,6 +36,8 @@ export type PageDeps = {
   readonly connectedApps: AuthorizationServer['connectedApps'];
   readonly clients: Pick<AuthorizationServer['clients'], 'addClient' | 'listClients' | 'removeClient'>;
   readonly mailContent: Pick<MailContent, 'preferences' | 'contacts' | 'unsubscribing'>;
+  /** How often public pages were opened. */
+  readonly pageViews: { inLast30Days(spaces: readonly Space[]): Promise<ReadonlyMap<SpaceId, number>> };
   readonly settings: Settings;
 };
 

@@ -4,7 +4,7 @@ import {
   AMENITIES,
   type Changes,
   languageName,
-  SPACE_DESCRIPTION,
+  SHOWN_OF_SPACE,
   SPACE_KINDS,
   type SpaceDescription,
   withChanges,
@@ -37,14 +37,14 @@ export function spaceDescriptionPages({ community }: ConsoleRoutes, { commands, 
     const { form, context } = visit;
     const { spaceId } = space;
     const current = await queries.descriptions.ofSpace(space);
-    const { wanted, outdated } = editedIn(form, { typed: readIn(form), current, fields: SPACE_DESCRIPTION });
+    const { wanted, outdated } = editedIn(form, { typed: readIn(form), current, fields: SHOWN_OF_SPACE });
     if (outdated.length > 0)
       return {
         ...editPage(
           visit,
           space,
           current,
-          typedOf(withChanges(current, wanted, SPACE_DESCRIPTION)),
+          typedOf(withChanges(current, wanted, SHOWN_OF_SPACE)),
           outdatedProblems(outdated, LABELS),
         ),
         status: 409,
@@ -89,7 +89,7 @@ function editPage(
     ...SPACE_KINDS.map((kind) => ({ value: kind, label: KIND_LABELS[kind] })),
   ];
   const ticked = typed.all('amenities');
-  const content = html`${viaField(visit)}${seenField(typed, current, SPACE_DESCRIPTION)}
+  const content = html`${viaField(visit)}${seenField(typed, current, SHOWN_OF_SPACE)}
 <div class="fields-row">${select({ ...control('kind', LABELS.kind), options: kinds })}
 ${number('area', AREA, 'In m²')}</div>
 <div class="fields-row">${number('seated', CAPACITY)}${number('standing', CAPACITY)}</div>

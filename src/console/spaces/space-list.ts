@@ -21,6 +21,9 @@ export const PATH = '/console/spaces';
 /** The page of the address and the description of a community. */
 export const HOUSE_PATH = `${PATH}/house`;
 
+/** The page about what is public. */
+export const PUBLIC_PATH = `${PATH}/public`;
+
 /** The page of the order of the spaces, and of their groups. */
 export const ORDER_PATH = `${PATH}/order`;
 
@@ -121,6 +124,7 @@ export function spaceList(visit: Visit, groups: readonly Group[]): PageContent {
     lead: 'What brands can book, and on what terms.',
     actions: html`<div class="row">
 ${isManager && buttonLink(HOUSE_PATH, 'Address and description', 'quiet')}
+${isManager && spaces.length > 0 && buttonLink(PUBLIC_PATH, 'Public pages', 'quiet')}
 ${isManager && spaces.length > 1 && buttonLink(ORDER_PATH, 'Order and groups', 'quiet')}
 ${isManager && buttonLink(`${PATH}/community`, 'Name and time zone', 'quiet')}
 ${buttonLink('/console/calendar/closures', 'Closed times', 'quiet')}

@@ -1,0 +1,21 @@
+import { toPlainDate } from '../../domain/calendar.ts';
+import type { PlainDate } from '../../domain/ids.ts';
+import { type Html, html } from '../../html/html.ts';
+
+const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+
+/** The head of a table of weeks. */
+export const weekdayHeadings = (): Html =>
+  html`<thead><tr>${WEEKDAYS.map((day) => html`<th scope="col">${day}</th>`)}</tr></thead>`;
+
+/** Every day of the weeks (starting on Monday) that a month touches. */
+export function daysOf(month: string): PlainDate[] {
+  const first = Temporal.PlainDate.from(`${month}-01`);
+  const start = first.subtract({ days: first.dayOfWeek - 1 });
+  const weeks = Math.ceil((first.dayOfWeek - 1 + first.daysInMonth) / 7);
+  return Array.from({ length: weeks * 7 }, (_, index) => toPlainDate(start.add({ days: index })));
+}
+
+/** Them in weeks. */
+export const weeksOf = (days: readonly PlainDate[]): PlainDate[][] =>
+  Array.from({ length: days.length / 7 }, (_, week) => days.slice(week * 7, week * 7 + 7));

@@ -1,0 +1,46 @@
+import type { FastifyReply } from 'fastify';
+import { type Html, html, raw } from '../../html/html.ts';
+import { htmlDocument, mark, pageHeaders } from '../../html/layout.ts';
+
+/** A page for everyone: no session, no script. */
+export type PublicPage = {
+  readonly title: string;
+  readonly main: Html;
+  /** One sentence for search engines and previews. */
+  readonly description: string;
+  /** Its address, with the origin. */
+  readonly address: string;
+  /** A picture for previews, with the origin. */
+  readonly image?: string | undefined;
+  /** What it is about, in the words of schema.org. */
+  readonly data?: object;
+};
+
+/** Browsers and caches may keep a page this long: what a house changes shows within a minute. */
+const MAX_AGE_SECONDS = 60;
+
+export const sendPublicPage = (reply: FastifyReply, page: PublicPage): FastifyReply =>
+  reply
+    .headers({ ...pageHeaders(), 'cache-control': `public, max-age=${MAX_AGE_SECONDS}` })
+    .send(htmlDocument({ title: page.title, head: headOf(page), body: bodyOf(page) }));
+
+const bodyOf = ({ main }: PublicPage): Html =>
+  html`<div class="public"><header>${mark()}<a href="/console">Sign in</a></header><main id="main" tabindex="-1">${main}</main></div>`;
+
+function headOf({ title, description, address, image, data }: PublicPage): Html {
+  const properties = [
+    ['og:type', 'website'],
+    ['og:title', title],
+    ['og:description', description],
+    ['og:url', address],
+    ['og:image', image],
+  ] as const;
+  return html`<meta name="description" content="${description}">
+<link rel="canonical" href="${address}">
+${properties.map(([name, value]) => value !== undefined && html`<meta property="${name}" content="${value}">\n`)}
+<meta name="twitter:card" content="${image === undefined ? 'summary' : 'summary_large_image'}">
+${data && raw(`<script type="application/ld+json">${inScript(data)}</script>`)}`;
+}
+
+/** JSON that cannot end the element that it is in. */
+const inScript = (data: object): string => JSON.stringify(data).replaceAll('<', '\\u003c');

@@ -1,0 +1,139 @@
+import { HOUSE_DESCRIPTION_LABELS, SPACE_DESCRIPTION_LABELS } from '../../contract/description.ts';
+import type { Community } from '../../domain/community.ts';
+import { isRefusal, type Refusal } from '../../domain/decision.ts';
+import { MAX_SITES } from '../../domain/limits.ts';
+import type { Space } from '../../domain/space.ts';
+import { counted } from '../../html/formats.ts';
+import { type Html, html, named } from '../../html/html.ts';
+import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
+import { choices, controlsOf, postForm, problemOf, textArea } from '../parts/forms.ts';
+import { housePath, roomPath } from '../parts/public-addresses.ts';
+import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
+import { Form, type Problems } from '../parts/typed-form.ts';
+import type { CommunityVisit } from '../parts/visit.ts';
+import { editedIn, outdatedProblems, seenField } from './described-form.ts';
+import { PATH, PUBLIC_PATH } from './space-list.ts';
+
+const LABELS = { published: SPACE_DESCRIPTION_LABELS.published, sites: HOUSE_DESCRIPTION_LABELS.sites } as const;
+const FIELDS = ['published', 'sites'] as const;
+
+/** What of a community everyone may see: which spaces have a public page, and which websites may embed their calendars. */
+export function publicationPages(
+  { community }: ConsoleRoutes,
+  { commands, queries, pageViews, settings }: PageDeps,
+): void {
+  async function read({ account }: CommunityVisit) {
+    const [spaces, house] = await Promise.all([queries.spaces.list(account), queries.spaces.community(account.id)]);
+    return { spaces, house };
+  }
+
+  community.get(PUBLIC_PATH, 'Manager', async (visit) => {
+    const { spaces, house } = await read(visit);
+    if (house === undefined) return missing('page');
+    return page(visit, house, spaces, visit.restored ?? typedOf(storedOf(spaces, house)));
+  });
+
+  community.post(PUBLIC_PATH, 'Manager', async (visit) => {
+    const { form, account, context } = visit;
+    const { spaces, house } = await read(visit);
+    if (house === undefined) return missing('page');
+    const current = storedOf(spaces, house);
+    const { wanted, outdated } = editedIn(form, { typed: readIn(form), current, fields: FIELDS });
+    if (outdated.length > 0)
+      return { ...(await page(visit, house, spaces, form, outdatedProblems(outdated, LABELS))), status: 409 };
+    const again = (refusal: Refusal) => page(visit, house, spaces, form, problemOf(refusal, LABELS));
+    const { catalogue } = commands;
+    if (wanted.sites !== undefined) {
+      const outcome = await catalogue.describeCommunity(
+        { communityId: account.id, wanted: { sites: wanted.sites } },
+        context,
+      );
+      if (isRefusal(outcome)) return again(outcome);
+    }
+    const isWanted = new Set(wanted.published ?? current.published);
+    const changed = spaces.filter(({ spaceId, facts }) => isWanted.has(spaceId) !== (facts?.published ?? false));
+    for (const { spaceId } of changed) {
+      const published = isWanted.has(spaceId) ? true : null;
+      const outcome = await catalogue.describeSpace({ spaceId, wanted: { published } }, context);
+      if (isRefusal(outcome)) return again(outcome);
+    }
+    if (changed.length === 0 && wanted.sites === undefined) return nothingToDo(PUBLIC_PATH, 'Nothing has changed.');
+    return done(PUBLIC_PATH, 'Saved. Public pages show it within a minute.');
+  });
+
+  async function page(
+    visit: CommunityVisit,
+    house: Community,
+    spaces: readonly Space[],
+    typed: Form,
+    problems: Problems = {},
+  ): Promise<PageContent> {
+    const current = storedOf(spaces, house);
+    const views = await pageViews.inLast30Days(spaces.filter(({ facts }) => facts?.published));
+    const ticked = new Set(typed.all('published'));
+    const list = spaces.map((space) => ({
+      value: String(space.spaceId),
+      label: named(space.name),
+      hint:
+        space.facts?.published && html`Opened ${counted(views.get(space.spaceId) ?? 0, 'time')} in the last 30 days.`,
+      checked: ticked.has(String(space.spaceId)),
+    }));
+    const content = html`${seenField(typed, current, FIELDS)}
+${choices({ name: 'published', label: 'Spaces with a public page', problems }, 'checkbox', list)}
+${textArea({
+  ...controlsOf(typed, problems)('sites', LABELS.sites),
+  value: typed.lines('sites'),
+  hint: `Such as https://www.example.com, one a line, at most ${MAX_SITES}. Only they can show the calendars of your spaces.`,
+  attributes: { rows: 3, spellcheck: 'false' },
+})}
+<div><button class="button">Save</button></div>`;
+    const published = spaces.filter(({ facts }) => facts?.published);
+    return {
+      title: 'Public pages',
+      lead: `Everyone can see a published space: photos, description without “${SPACE_DESCRIPTION_LABELS.access}”, price, free days and
+reviews without names. Never who books it, or what for.`,
+      back: { href: PATH, label: 'Spaces' },
+      problems,
+      main: html`${postForm(visit, PUBLIC_PATH, 'card fields narrow')`${content}`}
+${published.length > 0 && addresses(house, published)}`,
+    };
+  }
+
+  const addresses = (house: Community, published: readonly Space[]): Html => {
+    const link = (path: string) => html`<a href="${path}">${settings.publicUrl}${path}</a>`;
+    return html`<section class="card"><h2>Addresses</h2>
+<dl class="facts"><dt>Your house</dt><dd>${link(housePath(house))}</dd>
+${published.map((space) => html`<dt>${named(space.name)}</dt><dd>${link(roomPath(house, space))}</dd>`)}</dl></section>
+<section class="card"><h2>A calendar on your website</h2>
+<p>Where the calendar is to be, with the number of the space:</p>
+${published.map(
+  ({ spaceId, name }) => html`<p>${named(name)}</p>
+<pre><code>${`<div data-venue-space="${spaceId}"></div>\n<script src="${settings.publicUrl}/embed.js" async></script>`}</code></pre>`,
+)}</section>`;
+  };
+}
+
+type Stored = { readonly published: readonly number[]; readonly sites: readonly string[] };
+
+const storedOf = (spaces: readonly Space[], { house }: Community): Stored => ({
+  published: spaces
+    .filter(({ facts }) => facts?.published)
+    .map(({ spaceId }) => spaceId)
+    .sort((a, b) => a - b),
+  sites: house?.sites ?? [],
+});
+
+const typedOf = ({ published, sites }: Stored): Form =>
+  new Form({ published: published.map(String), sites: sites.join('\n') });
+
+const readIn = (form: Form): Stored => ({
+  published: form
+    .all('published')
+    .map(Number)
+    .sort((a, b) => a - b),
+  sites: form
+    .lines('sites')
+    .split('\n')
+    .map((line) => line.trim().replace(/\/$/, ''))
+    .filter((line) => line !== ''),
+});
