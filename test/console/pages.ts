@@ -175,6 +175,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'space-description': 'spaces/1/description',
     'space-duplicate': 'spaces/1/duplicate',
     'space-order': 'spaces/order',
+    'space-public': 'spaces/public',
     house: 'spaces/house',
     community: 'spaces/community',
     reviews: 'reviews',
@@ -230,6 +231,9 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'address-done': 'address/done',
     invitation: links.stranger,
     'invitation-sign-in': links.member,
+    'public-house': '/h/1',
+    'public-room': '/h/1/1',
+    embedded: '/embed/1',
     inbox: '/mail',
     'inbox-mail': `/mail/${kept}`,
   };

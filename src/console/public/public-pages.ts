@@ -56,7 +56,7 @@ export function publicPages(scope: FastifyInstance, deps: Deps): void {
     });
     return sendEmbedded(reply, published.community.house?.sites ?? [], {
       title: space.name,
-      body: html`<main id="main" class="embedded stack">${month}
+      body: html`<main id="main" class="embedded stack"><h1 class="visually-hidden">${named(space.name)}: free days</h1>${month}
 <p><a href="${settings.publicUrl}${roomPath(community, space)}" target="_blank" rel="noopener">${named(space.name)}</a></p></main>`,
     });
   });
