@@ -74,7 +74,7 @@ export const CONSOLE_ATTACKS = {
     let sent = 0;
     await repeat(16, async () => {
       const body = bodies[sent++ % bodies.length] ?? '';
-      count(answers, await post(new URL(IMPORT, attack.url), { localAddress: localAddress(sent), headers, body }));
+      count(answers, await ask(new URL(IMPORT, attack.url), { localAddress: localAddress(sent), headers, body }));
     });
   },
 
@@ -114,6 +114,27 @@ export const CONSOLE_ATTACKS = {
     });
   },
 
+  /** Loads public pages from ever new addresses: of spaces, of their house with all of them, and what search engines read. */
+  async visitors(attack: Attack, answers: Answers) {
+    const browser = new Browser(originOf(attack));
+    await browser.signIn(attack.user);
+    const page = await browser.open(PUBLIC);
+    const published = attack.places.spaceIds.map(String);
+    if (page.status === 200) await browser.send(page, PUBLIC, { published });
+    const paths = [
+      '/sitemap.xml',
+      '/h/1',
+      ...published.flatMap((id) => [`/h/1/${id}`, `/embed/${id}?month=${dateIn(60).slice(0, 7)}`]),
+    ];
+    const { host } = new URL(originOf(attack));
+    let sent = 0;
+    await repeat(32, async () => {
+      sent += 1;
+      const options = { localAddress: localAddress(sent), headers: { host }, method: 'GET', body: '' };
+      count(answers, await ask(new URL(paths[sent % paths.length] ?? '', attack.url), options));
+    });
+  },
+
   /** Tries passwords from ever new addresses, without a login. */
   async signIns(attack: Attack, answers: Answers) {
     const origin = originOf(attack);
@@ -131,7 +152,7 @@ export const CONSOLE_ATTACKS = {
     await repeat(16, async () => {
       sent += 1;
       const options = { localAddress: localAddress(sent), headers, body: body.toString() };
-      count(answers, await post(new URL(target, attack.url), options));
+      count(answers, await ask(new URL(target, attack.url), options));
     });
   },
 
@@ -160,6 +181,7 @@ const PAGES = [
   ...['history', 'reviews', 'spaces', 'spaces/1', 'keys', 'webhooks'],
 ];
 
+const PUBLIC = '/console/spaces/public';
 const IMPORT = '/console/calendar/closures/import';
 
 const part = (name: string, value: string, file = ''): string =>
@@ -168,10 +190,10 @@ const part = (name: string, value: string, file = ''): string =>
 const localAddress = (number: number): string =>
   `127.${1 + ((number >> 16) % 250)}.${(number >> 8) & 255}.${number & 255}`;
 
-/** Sends a form from a local address. @returns the status of the answer */
-const post = (url: URL, { body, ...options }: RequestOptions & { readonly body: string }): Promise<number> =>
+/** Sends a request, by default a form, from a local address. @returns the status of the answer */
+const ask = (url: URL, { body, ...options }: RequestOptions & { readonly body: string }): Promise<number> =>
   new Promise((resolve) => {
-    const request = createRequest(url, { ...options, method: 'POST' }, (answer) => {
+    const request = createRequest(url, { method: 'POST', ...options }, (answer) => {
       answer.resume().on('end', () => resolve(answer.statusCode ?? 0));
     });
     request.on('error', () => resolve(0)).end(body);

@@ -39,6 +39,7 @@ const ATTACKS = {
   imports: 'while files of a megabyte are checked',
   streams: 'while 300 live pages of a session are opened and days are closed',
   signIns: 'while a stranger tries passwords from ever new addresses',
+  visitors: 'while 32 visitors load public pages from ever new addresses',
   feeds: 'while 200 connections ask for calendar feeds and do not read them',
   // The last one: its deliveries go on in every process that starts later.
   webhooks: 'while 15 receivers hang',
