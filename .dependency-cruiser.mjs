@@ -60,8 +60,11 @@ export const MAY_IMPORT = {
     'event-loop',
     'runtime',
   ],
+  // The bytes of photos are records.
+  photos: ['domain', 'document-store', 'event-loop', 'runtime'],
   commands: [
     'quotas',
+    'photos',
     'credentials',
     'personal-data',
     'read-models',
@@ -167,6 +170,7 @@ export const MAY_IMPORT = {
   api: [
     'commands',
     'queries',
+    'photos',
     'contract',
     'contract/schemas',
     'description',
@@ -345,6 +349,13 @@ export default {
       severity: 'error',
       from: { pathNot: '^src/(sqlite|(event|document)-store/[^/]+)/' },
       to: { path: '^(node:)?sqlite$|(^|/)node_modules/(mongodb|@eventstore/db-client)/' },
+    },
+    {
+      name: 'decoders-in-their-own-process',
+      comment: 'A decoder of images reads what strangers have made.',
+      severity: 'error',
+      from: { pathNot: '^src/photos/resize-process\\.ts$' },
+      to: { path: '(^|/)node_modules/sharp/|^src/photos/resize-process\\.ts$' },
     },
     {
       name: 'installed-to-run',

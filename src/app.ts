@@ -28,6 +28,7 @@ import {
   refuseEncodedBodies,
   refuseUnusableTexts,
 } from './api/incoming-requests.ts';
+import { photoRoute } from './api/photos.ts';
 import { sealKeyRoute } from './api/seal-key.ts';
 import { createSealRole } from './audit/seal-role.ts';
 import { authenticateEither, createApiKeyAuthentication } from './auth/authenticate.ts';
@@ -63,6 +64,7 @@ import { RELEASE } from './release.ts';
 import { diskWarning, freeBytes } from './runtime/disk.ts';
 import { LogUnavailable } from './runtime/unavailable.ts';
 import { createClosureFollowUp } from './scheduler/closures.ts';
+import { createPhotoSweep } from './scheduler/photos.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
 
 /** How long a start waits for read models that are being built. */
@@ -184,6 +186,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   await app.register(calendarFeedRoute({ findFeed: createFeedSearch(core), queries, publicUrl, logId: core.logId }));
   const { inbox } = core.mail;
   if (inbox !== undefined) inboxPages(app, inbox);
+  await app.register(photoRoute(core));
   await app.register(sealKeyRoute({ publishedKey: core.audit.publishedKey }));
   await app.register(authorizationServer.routes);
   const { accessTokens, resources } = authorizationServer;
@@ -342,6 +345,7 @@ function startScheduled(core: Core): RunningRole {
   const scheduled = [
     createScheduler({ bookings, readModels, clock, clockProblem: clockWatch.check, logger }),
     createClosureFollowUp({ closures: core.commands.closures, readModels, logger }),
+    createPhotoSweep({ photos: core.commands.photos, clockProblem: clockWatch.check, logger }),
     createChangeFollowUp({ changing, logger }),
     createSealRole({ ...core, ...config, settings: config, logId: identity.logId }),
   ];

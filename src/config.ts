@@ -89,6 +89,8 @@ export function readConfig(env: Environment) {
     clientsPerAccount: quota('CLIENTS_PER_ACCOUNT') ?? 50,
     /** Spaces a community may have, closed ones included. */
     spacesPerCommunity: quota('SPACES_PER_COMMUNITY') ?? 200,
+    /** What the photos of a community may take in the store, in bytes. */
+    photoBytesPerCommunity: count('PHOTO_BYTES_PER_COMMUNITY', 1_000_000_000_000) ?? 200_000_000,
     /** What one account may write to the log in a day: events, and bytes of their data. */
     accountPerDay: {
       events: count('ACCOUNT_EVENTS_PER_DAY', 1_000_000_000) ?? 500_000,

@@ -8,7 +8,7 @@ import { type Commands, createCommands } from './commands/commands.ts';
 import type { Config } from './config.ts';
 import { openCredentials } from './credentials/credentials.ts';
 import { defined } from './domain/defined.ts';
-import type { Subject } from './domain/personal-text.ts';
+import { accountOfSubject, type Subject } from './domain/personal-text.ts';
 import { openSqliteDocuments } from './engines.ts';
 import { isLoopbackHost } from './http/loopback.ts';
 import { composeLinks } from './mail/compose/links.ts';
@@ -20,6 +20,7 @@ import { readServiceStatus } from './monitoring/service-status.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
 import { openPeople } from './people.ts';
 import { createPersonalData } from './personal-data/personal-data.ts';
+import { openPhotos } from './photos/photos.ts';
 import { listReadModels } from './projector/listing.ts';
 import { createAccountQueries } from './queries/accounts.ts';
 import { createQueries } from './queries/queries.ts';
@@ -57,6 +58,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
 
   const personalData = createPersonalData({ documents, secretKey, clock });
   const credentials = await openCredentials(documents);
+  const photos = await openPhotos({ documents, clock });
   const commandsAt = (at: Clock, waitMs?: number, pendingLimit?: number) =>
     createCommands({
       events,
@@ -64,6 +66,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
       readModels,
       personalData,
       credentials,
+      photos,
       clock: at,
       ...defined({ readModelWaitMs: waitMs }),
       settings: { ...config, pendingLimit },
@@ -90,6 +93,8 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     personalData: {
       async forget(subject, context) {
         const outcome = await decided.personalData.forget(subject, context);
+        const account = accountOfSubject(subject);
+        if (account?.kind === 'Community') await decided.photos.removeAllOf(account.id, context);
         await people.endings.ofTexts(subject, context);
         return outcome;
       },
@@ -159,6 +164,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     status: () => readServiceStatus({ ...base, readModels: readModels.status, webhooks, mail, audit }),
     personalData,
     credentials,
+    photos,
     commands,
     /** Commands for demo data, with another clock, a longer wait for read models and no limit of requests; see {@link createCommands}. */
     commandsAt: (at: Clock, readModelWaitMs?: number) => commandsAt(at, readModelWaitMs),

@@ -33,6 +33,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/credentials': `import type { Projector } from '../projector/projector.ts';`,
   'src/personal-data': `import type { ReadModels } from '../read-models/read-models.ts';`,
   'src/projector': `import { openSqliteDocumentStore } from '../document-store/sqlite/document-store.ts';`,
+  'src/photos': `import type { Commands } from '../commands/commands.ts';`,
   'src/commands': `import type { Caller } from '../auth/caller.ts';`,
   'src/queries': `import type { Commands } from '../commands/commands.ts';`,
   'src/threads': `import type { ClockWatch } from '../scheduler/clock-watch.ts';`,
@@ -90,6 +91,9 @@ const OTHER_VIOLATIONS = {
     'src/domain/draws-schemas.ts': `import { Type } from 'typebox';`,
   },
   'runtime-imports': { 'src/runtime/tested.ts': `import { eventually } from '../../test/eventually.ts';` },
+  'decoders-in-their-own-process': {
+    'src/photos/decodes-here.ts': `import sharp from 'sharp';\nexport const decode = sharp;`,
+  },
   'engines-behind-their-ports': {
     'src/auth/users-in-mongodb.ts': `import type { MongoClient } from 'mongodb';`,
     'src/runtime/clock-in-sqlite.ts': `import { DatabaseSync } from 'node:sqlite';`,
@@ -119,7 +123,7 @@ beforeAll(() => {
   overlay = mkdtempSync(join(tmpdir(), 'venue-arrows-'));
   for (const each of ['src', 'projections', 'package.json', 'test/eventually.ts'])
     cpSync(join(root, each), join(overlay, each), { recursive: true });
-  for (const name of ['fast-check', 'mongodb', 'typebox']) {
+  for (const name of ['fast-check', 'mongodb', 'sharp', 'typebox']) {
     const folder = join(overlay, 'node_modules', name);
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'package.json'), `{ "name": "${name}", "main": "index.js" }`);

@@ -43,6 +43,7 @@ test('the table of settings lists exactly the settings that are read, with their
   expect(defaults.get('API_KEYS_PER_ACCOUNT')).toBe(String(config.apiKeysPerAccount));
   expect(defaults.get('CLIENTS_PER_ACCOUNT')).toBe(String(config.clientsPerAccount));
   expect(defaults.get('SPACES_PER_COMMUNITY')).toBe(String(config.spacesPerCommunity));
+  expect(defaults.get('PHOTO_BYTES_PER_COMMUNITY')).toBe(String(config.photoBytesPerCommunity));
   expect(defaults.get('CONSOLE_WRITES_PER_MINUTE')).toBe(String(config.consoleWritesPerMinute));
   expect(defaults.get('DEMO')).toMatch(new RegExp(`^${config.demo}, `));
   expect(defaults.get('LOG_LEVEL')).toBe(config.logLevel);

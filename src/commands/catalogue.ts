@@ -48,6 +48,7 @@ import { brand, community, space } from './aggregates.ts';
 import type { CommandDeps } from './command-deps.ts';
 import type { CommandContext } from './command-handler.ts';
 import { openBookingsOf } from './open-bookings.ts';
+import type { PhotoCommands } from './photos.ts';
 
 /** The spaces of a community, closed ones included. */
 export const spacesOf = declareQuery(
@@ -57,7 +58,7 @@ export const spacesOf = declareQuery(
 );
 
 /** Communities, their spaces, and brands. */
-export async function createCatalogueCommands(deps: CommandDeps) {
+export async function createCatalogueCommands(deps: CommandDeps, photos: Pick<PhotoCommands, 'copy'>) {
   const { handler, documents, readModels, personalData, clock, ids, settings } = deps;
   const { spacesPerCommunity } = settings;
   const quota = await openAccountQuota<Pick<Space, 'spaceId'>>({
@@ -209,8 +210,8 @@ export async function createCatalogueCommands(deps: CommandDeps) {
     ...commands,
 
     /**
-     * Adds a space with the terms, the special hours to come and the description of another one of its community. It is not published. If the
-     * process dies on the way, the new space lacks the last of these.
+     * Adds a space with the terms, the special hours to come, the description and the photos of another one of its community. It is not
+     * published. If the process dies on the way, the new space lacks the last of these.
      */
     async duplicateSpace(
       { spaceId: id, name }: { readonly spaceId: number; readonly name: string },
@@ -224,11 +225,10 @@ export async function createCatalogueCommands(deps: CommandDeps) {
       const special = Object.fromEntries(datesFrom(localDate(clock(), timeZone), original));
       const changed = await commands.changeSpace({ spaceId: added, terms: {}, special }, context);
       if (isRefusal(changed)) return changed;
-      const described = await commands.describeSpace(
-        { spaceId: added, wanted: picked({ ...facts, ...texts }, SHOWN_OF_SPACE) },
-        context,
-      );
-      return isRefusal(described) ? described : added;
+      const wanted = picked({ ...facts, ...texts }, SHOWN_OF_SPACE);
+      const described = await commands.describeSpace({ spaceId: added, wanted }, context);
+      if (isRefusal(described)) return described;
+      return (await photos.copy(spaceId(id), added, context)) ?? added;
     },
   };
 }

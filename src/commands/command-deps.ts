@@ -1,6 +1,7 @@
 import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore, DocumentStoreOperations } from '../document-store/document-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
+import type { PhotoStore } from '../photos/photos.ts';
 import type { DailyUses, Use } from '../quotas/daily-use.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -14,6 +15,7 @@ export type CommandSources = {
   readonly readModels: ReadModels;
   readonly personalData: PersonalData;
   readonly credentials: Pick<Credentials, 'add' | 'addFeed' | 'end'>;
+  readonly photos: PhotoStore;
   readonly clock: Clock;
   readonly settings: {
     readonly serviceFeePercent: number;
@@ -26,6 +28,8 @@ export type CommandSources = {
     readonly apiKeysPerAccount: number;
     /** Spaces a community may have, closed ones included. */
     readonly spacesPerCommunity: number;
+    /** What the photos of a community may take in the store, in bytes. */
+    readonly photoBytesPerCommunity: number;
     /** What one account may write in a day. */
     readonly accountPerDay: Use;
   };

@@ -11,6 +11,7 @@ import type { CommandDeps, CommandSources } from './command-deps.ts';
 import { type CommandObserver, createCommandHandler } from './command-handler.ts';
 import { createMembershipCommands } from './membership.ts';
 import { createPersonalDataCommands } from './personal-data.ts';
+import { createPhotoCommands } from './photos.ts';
 import { createReadModelCommands } from './read-models.ts';
 import { createReviewCommands } from './reviews.ts';
 import { createSequence } from './sequence.ts';
@@ -58,14 +59,16 @@ export async function createCommands({
     },
   };
   const closures = createClosureCommands(deps);
+  const photos = createPhotoCommands({ ...deps, events });
   return {
     bookings: await createBookingCommands(deps),
-    catalogue: await createCatalogueCommands(deps),
+    catalogue: await createCatalogueCommands(deps, photos),
     closures,
     importClosures: createClosureImport({ closures, readModels }),
     membership: createMembershipCommands(deps),
     readModels: createReadModelCommands(deps),
     personalData: createPersonalDataCommands(deps),
+    photos,
     reviews: createReviewCommands(deps),
     apiKeys: await createApiKeyCommands(deps),
     calendarFeeds: createCalendarFeedCommands(deps),

@@ -6,14 +6,15 @@ import { createTurns } from './turns.ts';
 export const CHUNK = 32 * 1024;
 
 /**
- * Streamed answers at once, of all accounts, each with its rows in memory and some with the state of a compression. Further ones wait, and those
- * that are not read are then closed sooner.
+ * Streamed answers of each kind at once, of all accounts, each with its rows in memory and some with the state of a compression. Further ones
+ * wait, and those that are not read are then closed sooner.
  */
 const STREAMS_AT_ONCE = 64;
 const turns = createTurns(STREAMS_AT_ONCE);
-const ALL = '';
+/** Anyone may ask for photos, which must not hold up lists. */
+const KINDS = ['lists', 'photos'] as const;
 
-export const areStreamsWaiting = (): boolean => turns.areWaiting(ALL);
+export const areStreamsWaiting = (): boolean => KINDS.some((kind) => turns.areWaiting(kind));
 
 /**
  * Streams an answer, with a few chunks in memory however many there are. The next one is made when the client has taken the ones before. A
@@ -26,8 +27,9 @@ export async function sendChunks(
   reply: FastifyReply,
   chunks: AsyncGenerator<Buffer>,
   head: () => void,
+  kind: (typeof KINDS)[number] = 'lists',
 ): Promise<FastifyReply> {
-  if ((await turns.take(ALL, reply.raw)) === undefined) {
+  if ((await turns.take(kind, reply.raw)) === undefined) {
     await chunks.return(undefined);
     return reply.hijack();
   }

@@ -18,7 +18,7 @@ import type { Counts, Header, RecordLine, Trailer } from './format.ts';
 import type { Lines } from './lines.ts';
 import { createMovedPositions } from './moved-positions.ts';
 import { readText } from './read-export.ts';
-import { moves, positionsIn, ttlOf, withPositions } from './record-kinds.ts';
+import { afterLogOf, moves, positionsIn, ttlOf, withPositions } from './record-kinds.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
 /** Events per progress report. */
@@ -41,7 +41,7 @@ export type ExportStore = {
 
 /**
  * Writes the events of a log, and for a full export its records, in a form that is the same on every engine. Of a store in use,
- * the records are copied before the log, so that the log has every event that a record refers to (docs/decisions/backups.md).
+ * the records are copied before the log, so that the log has every event that a record refers to, but photos after it (docs/decisions/backups.md).
  * @throws {UnusableCopy} if an export that is continued is not of this log
  */
 export async function exportStore(deps: ExportStore): Promise<Trailer> {
@@ -59,7 +59,7 @@ async function writeStore(deps: ExportStore): Promise<Trailer> {
   const last = begun?.last;
   const written = last === undefined ? LOG_START : await positionOf(events, last);
   const source = records === undefined ? undefined : await recordsToWrite(records);
-  const wanted = source === undefined ? [] : await positionsOf(source());
+  const wanted = source === undefined ? [] : await positionsOf(source.beforeLog());
   const named = createMovedPositions<string>(wanted, '');
 
   let done = begun?.counts.events ?? 0;
@@ -80,10 +80,11 @@ async function writeStore(deps: ExportStore): Promise<Trailer> {
   if (passed !== (begun?.counts.events ?? 0)) throw otherLog();
   named.end();
 
-  for await (const { collection, key, document } of source()) {
-    const portable = withPositions(collection, document, (position) => named.of(position) ?? '');
-    await lines.add('records', { record: { collection, key, document: portable } });
-  }
+  for (const part of [source.beforeLog(), source.afterLog()])
+    for await (const { collection, key, document } of part) {
+      const portable = withPositions(collection, document, (position) => named.of(position) ?? '');
+      await lines.add('records', { record: { collection, key, document: portable } });
+    }
   return lines.end();
 }
 
@@ -119,10 +120,16 @@ const otherLog = () => new UnusableCopy('The file holds the beginning of an expo
 
 /**
  * All records that move, by collection and key. The marks come first: what they say is handled is then in the records copied after them.
+ * @param part those that are read before the log, or after it
  */
-async function* recordsOf(documents: Pick<OperatedDocumentStore, 'collections' | 'open'>): AsyncGenerator<RecordLine> {
-  const records = (await documents.collections()).filter(({ kind, name }) => kind === 'record' && moves(name));
-  for (const { name: collection, ttl = ttlOf(collection) } of records.toSorted(marksFirst)) {
+async function* recordsOf(
+  documents: Pick<OperatedDocumentStore, 'collections' | 'open'>,
+  part: 'before' | 'after',
+): AsyncGenerator<RecordLine> {
+  const records = (await documents.collections()).filter(
+    ({ kind, name }) => kind === 'record' && moves(name) && afterLogOf(name) > 0 === (part === 'after'),
+  );
+  for (const { name: collection, ttl = ttlOf(collection) } of records.toSorted(inOrder)) {
     const declared = { name: collection, kind: 'record', indexes: [], ...defined({ ttl }) } as const;
     const opened = await documents.open<JsonObject>(declared);
     for await (const { key, document } of opened.find(everyDocument())) yield { collection, key, document };
@@ -131,24 +138,30 @@ async function* recordsOf(documents: Pick<OperatedDocumentStore, 'collections' |
 
 type Named = { readonly name: string };
 
-const marksFirst = (a: Named, b: Named): number =>
-  Number(b.name === MARKS.name) - Number(a.name === MARKS.name) || (a.name < b.name ? -1 : 1);
+const inOrder = (a: Named, b: Named): number =>
+  Number(b.name === MARKS.name) - Number(a.name === MARKS.name) ||
+  afterLogOf(a.name) - afterLogOf(b.name) ||
+  (a.name < b.name ? -1 : 1);
 
 /** The records of a fenced store, or a copy of those of a store in use. */
 async function recordsToWrite({ documents, copyTo }: NonNullable<ExportStore['records']>): Promise<RecordSource> {
-  if (copyTo === undefined) return () => recordsOf(documents);
+  const afterLog = () => recordsOf(documents, 'after');
+  if (copyTo === undefined) return { beforeLog: () => recordsOf(documents, 'before'), afterLog };
   async function* lines() {
-    for await (const record of recordsOf(documents)) yield `${JSON.stringify(record)}\n`;
+    for await (const record of recordsOf(documents, 'before')) yield `${JSON.stringify(record)}\n`;
   }
   // An interrupted export may have left one.
   await rm(copyTo, { force: true });
   await writeFile(copyTo, Readable.from(lines()), { flag: 'wx', mode: OWNER_ONLY });
-  return async function* () {
-    for await (const { text } of readText(copyTo)) yield JSON.parse(text);
-  };
+  return { beforeLog: () => copiedIn(copyTo), afterLog };
 }
 
-type RecordSource = () => AsyncIterable<RecordLine>;
+async function* copiedIn(file: string): AsyncGenerator<RecordLine> {
+  for await (const { text } of readText(file)) yield JSON.parse(text);
+}
+
+/** Records that are read before the log, and after it. */
+type RecordSource = { beforeLog(): AsyncIterable<RecordLine>; afterLog(): AsyncIterable<RecordLine> };
 
 async function positionsOf(records: AsyncIterable<RecordLine>): Promise<ReadonlySet<Position>> {
   const positions = new Set<Position>();

@@ -9,6 +9,11 @@ type RecordKind = {
   readonly positions?: readonly string[];
   /** Whether it belongs to the store's location and is created again elsewhere. */
   readonly stays?: true;
+  /**
+   * Whether a store in use is asked for it after its log: the events name what these records hold, and were appended after it was stored.
+   * 1 comes before 2.
+   */
+  readonly afterLog?: 1 | 2;
 };
 
 /**
@@ -54,6 +59,10 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   sealTiles: {},
   pageViews: { ttl: 'expiresAt' },
   pendingContacts: { ttl: 'expiresAt' },
+  photoFiles: { afterLog: 2 },
+  photoParts: { afterLog: 2 },
+  // Stored last, so that what it names is there.
+  photos: { afterLog: 1 },
   requestQuotas: {},
   spaceQuotas: {},
   signingKeys: {},
@@ -71,6 +80,7 @@ const kindOf = (collection: string): RecordKind =>
   Object.hasOwn(RECORD_KINDS, collection) ? (RECORD_KINDS[collection] ?? {}) : {};
 
 export const ttlOf = (collection: string): string | undefined => kindOf(collection).ttl;
+export const afterLogOf = (collection: string): number => kindOf(collection).afterLog ?? 0;
 export const moves = (collection: string): boolean => kindOf(collection).stays === undefined;
 
 /** The positions in a document; in an export, the ids of events that replace them. */

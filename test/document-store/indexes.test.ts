@@ -60,6 +60,7 @@ test('exactly these collections have a declared query', () => {
       'oauthClients',
       'reviews',
       'seals',
+      'spacePhotos',
       'spaces',
       'subjectKeys',
       'users',

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
+import { openPhotoRecords } from '../../src/photos/photo-records.ts';
 import { openStoreIdentity } from '../../src/store-identity/store-identity.ts';
 import {
   busyStore,
@@ -75,6 +76,27 @@ test('a backup of a store in use holds the records as they were before the log, 
   expect(text).not.toContain('accountMembers');
   const index = await other.documents.open({ name: 'accountMembers', kind: 'record', indexes: [] });
   expect((await index.get('Brand:1'))?.document).toEqual({ members: ['usr_ada'], managers: ['usr_ada'] });
+});
+
+test('a backup has the photos that are stored while it copies the log', async () => {
+  const one = await busyStore();
+  const file = join(await temporaryFolder(), 'backup.ndjson');
+  const records = await openPhotoRecords({ documents: one.documents, clock: Date.now });
+  const sizes = new Map([
+    [400, Buffer.from('small')],
+    [800, Buffer.alloc(100_000, 7)],
+    [1_600, Buffer.alloc(200_000, 8)],
+  ] as const);
+  const name = 'ab'.repeat(32);
+  const events = before(one.events, 'readAll', 1, async () => {
+    await records.store(name, { width: 1_600, height: 900, sizes });
+  });
+  await exportTo(file, { ...one, events }, { ...one.header, purpose: 'keep' });
+  const other = await emptyStore();
+  await restoreFrom(file, other);
+  const restored = await openPhotoRecords({ documents: other.documents, clock: Date.now });
+  const size = (await restored.sizeOf(name, 1_600)) ?? expect.fail('The photo is missing');
+  expect(Buffer.concat(await Array.fromAsync(restored.read(size)))).toEqual(sizes.get(1_600));
 });
 
 test('an interrupted backup continues with the records as they are then', async () => {

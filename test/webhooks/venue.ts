@@ -21,6 +21,7 @@ import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.t
 import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { readMarks } from '../../src/outbox/marks.ts';
 import { createPersonalData } from '../../src/personal-data/personal-data.ts';
+import { openPhotos } from '../../src/photos/photos.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { createWriter } from '../../src/threads/writer.ts';
@@ -48,6 +49,7 @@ export const SECRET_KEY = Buffer.alloc(32, 7);
 const QUOTAS = {
   apiKeysPerAccount: 1_000,
   spacesPerCommunity: 1_000,
+  photoBytesPerCommunity: 1_000_000,
   accountPerDay: { events: 1_000_000, bytes: 1_000_000_000 },
 };
 
@@ -102,6 +104,7 @@ export async function openVenue({
     events,
     documents,
     credentials,
+    photos: await openPhotos({ documents, clock }),
     readModels: projector.readModels,
     personalData,
     clock,

@@ -1,0 +1,202 @@
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AddedPhotos } from '../../src/commands/photos.ts';
+import { communityId, type SpaceId } from '../../src/domain/ids.ts';
+import { PHOTO_SIZES } from '../../src/domain/photos.ts';
+import { accepted } from '../accepted.ts';
+import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+import { emptyPng, grain, jpeg, picture } from './pictures.ts';
+
+let service: RunningService;
+let hall: SpaceId;
+let harbour: Awaited<ReturnType<RunningService['community']>>;
+
+beforeAll(async () => {
+  service = await runService();
+  harbour = await service.community();
+  hall = await service.space(harbour);
+});
+afterAll(() => service.stop());
+
+const ofHall = () => ({ kind: 'space', id: hall }) as const;
+const add = async (...files: readonly Uint8Array[]): Promise<AddedPhotos> =>
+  accepted(
+    await service.core.commands.photos.add(
+      ofHall(),
+      files.map((bytes) => ({ bytes })),
+      CONTEXT,
+    ),
+  );
+const told = ({ problems }: AddedPhotos) => problems.map(({ refusal }) => refusal.details);
+const listed = async () => (await service.core.queries.photos.ofSpaces([hall])).get(hall) ?? [];
+const clear = async () => accepted(await service.core.commands.photos.arrange(ofHall(), { arrange: [] }, CONTEXT));
+const get = (url: string, headers: Record<string, string> = {}) => service.call('GET', url, { headers });
+
+test('a photo is turned upright, stripped of what a camera wrote, and stored in three sizes', async () => {
+  const exif = { IFD0: { Copyright: 'Ada' }, IFD3: { GPSLatitude: '53/1 32/1 0/1' } };
+  const file = await picture('#b35', 2_000, 1_000)
+    .withMetadata({ orientation: 6 })
+    .withExifMerge(exif)
+    .jpeg()
+    .toBuffer();
+  const { added } = await add(file);
+  const photo = hash('sha256', file, 'hex');
+  expect(added).toEqual([{ photo, width: 800, height: 1_600 }]);
+  expect(await listed()).toEqual(added);
+  for (const size of PHOTO_SIZES) {
+    const answer = await get(`/photos/${photo}/${size}.webp`);
+    expect(answer.headers['content-type']).toBe('image/webp');
+    expect(answer.headers['content-length']).toBe(String(answer.rawPayload.length));
+    const shown = await sharp(answer.rawPayload).metadata();
+    expect([shown.format, shown.width, shown.height]).toEqual(['webp', size / 2, size]);
+    expect([shown.exif, shown.icc, shown.xmp, shown.orientation]).toEqual([undefined, undefined, undefined, undefined]);
+  }
+});
+
+test('PNG, WebP and AVIF are photos, too, and none is enlarged', async () => {
+  await clear();
+  const files = [
+    await picture('#123', 300, 200).png().toBuffer(),
+    await picture('#124', 300, 200).webp().toBuffer(),
+    await picture('#125', 300, 200).avif({ effort: 0 }).toBuffer(),
+  ];
+  const { added, problems } = await add(...files);
+  expect(problems).toEqual([]);
+  expect(added.map(({ width, height }) => [width, height])).toEqual([
+    [300, 200],
+    [300, 200],
+    [300, 200],
+  ]);
+});
+
+test('what is no photo, too large or broken is told in a sentence, and nothing of it is stored', async () => {
+  await clear();
+  const whole = await grain(900, 600).jpeg().toBuffer();
+  const heic = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypheic\0\0\0\0mif1heic')]);
+  const files = [
+    [Buffer.alloc(0), 'photo is empty.'],
+    [Buffer.from('#!/bin/sh\nrm -rf /\n'), 'photo must be a JPEG, PNG, WebP or AVIF file.'],
+    [Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'photo must be a JPEG, PNG, WebP or AVIF file.'],
+    [await picture('#321', 200, 200).gif().toBuffer(), 'photo must be a JPEG, PNG, WebP or AVIF file.'],
+    [heic, expect.stringContaining('photo is in HEIC, which few browsers can show. Save it as JPEG')],
+    [Buffer.alloc(8_000_001, whole), 'photo must have at most 8 MB.'],
+    [whole.subarray(0, whole.length / 2), 'photo cannot be read: the file is damaged or incomplete.'],
+    [Buffer.concat([whole.subarray(0, 3), Buffer.from('<script>')]), expect.stringContaining('photo cannot be read')],
+    [emptyPng(30_000, 30_000), 'photo must have at most 50 megapixels.'],
+    [emptyPng(1, 65_535), expect.stringContaining('photo must be at least 100 pixels wide and high')],
+  ] as const;
+  const before = await recordsOfPhotos();
+  expect(told(await add(...files.map(([file]) => file)))).toEqual(files.map(([, sentence]) => sentence));
+  expect(await listed()).toEqual([]);
+  expect(await recordsOfPhotos()).toBe(before);
+});
+
+/** How many records hold photos or parts of them. */
+async function recordsOfPhotos(): Promise<number> {
+  const counts = ['photos', 'photoFiles', 'photoParts'].map(async (name) => {
+    const collection = await service.core.documents.open({ name, kind: 'record', indexes: [] });
+    let count = 0;
+    for await (const _ of collection.find({} as never)) count += 1;
+    return count;
+  });
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+}
+
+test('a photo is added once, and no more than ten', async () => {
+  await clear();
+  const [red, green] = [await jpeg('#f00'), await jpeg('#0f0')];
+  const twice = await add(red, green, red);
+  expect(twice.added).toHaveLength(2);
+  expect(told(twice)).toEqual(['photo is there already.']);
+  expect(told(await add(green))).toEqual(['photo is there already.']);
+  const nine = Array.from({ length: 9 }, () => red);
+  const { commands } = service.core;
+  const refused = await commands.photos.add(
+    ofHall(),
+    nine.map((bytes) => ({ bytes })),
+    CONTEXT,
+  );
+  expect(refused).toMatchObject({ refused: 'ValidationError', details: 'photos must be at most 10.' });
+});
+
+test('a photo that is not there is a 404 in the shape of every error', async () => {
+  for (const path of [
+    'x/400.webp',
+    `${'a'.repeat(64)}/400.webp`,
+    `${'a'.repeat(64)}/401.webp`,
+    `${'A'.repeat(64)}/400.webp`,
+  ]) {
+    const answer = await get(`/photos/${path}`);
+    expect(answer.statusCode).toBe(404);
+    expect(answer.json()).toEqual({ error: 'ResourceNotFound', details: 'There is no such photo.' });
+  }
+});
+
+test('browsers keep a photo for good, and need not read it again', async () => {
+  await clear();
+  const { added } = await add(await grain(1_800, 1_500).jpeg().toBuffer());
+  const path = `/photos/${added[0]?.photo}/1600.webp`;
+  const first = await get(path);
+  expect(first.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+  expect((await sharp(first.rawPayload).stats()).channels[0]?.mean).toBeGreaterThan(100);
+  const again = await get(path, { 'if-none-match': String(first.headers.etag) });
+  expect([again.statusCode, again.rawPayload.length, again.headers.etag]).toEqual([304, 0, first.headers.etag]);
+  const head = await service.app.inject({ method: 'HEAD', url: path });
+  expect([head.statusCode, head.headers['content-length'], head.rawPayload.length]).toEqual([
+    200,
+    first.headers['content-length'],
+    0,
+  ]);
+});
+
+test('a photo that nothing names any more is removed after an hour', async () => {
+  await clear();
+  const [kept, gone] = [await jpeg('#00f'), await jpeg('#0ff')];
+  const { added } = await add(kept, gone);
+  const { photos } = service.core.commands;
+  const status = async (index: number) => (await get(`/photos/${added[index]?.photo}/400.webp`)).statusCode;
+  accepted(await photos.arrange(ofHall(), { arrange: [{ photo: added[0]?.photo ?? '' }] }, CONTEXT));
+  await photos.removeUnnamed();
+  expect([await status(0), await status(1)]).toEqual([200, 200]);
+  service.time.now += 3_700_000;
+  expect(await photos.removeUnnamed()).toBeGreaterThan(0);
+  expect([await status(0), await status(1)]).toEqual([200, 404]);
+  expect((await add(gone)).added).toHaveLength(1);
+  expect(await status(1)).toBe(200);
+});
+
+test('a photo that is uploaded while it is being removed is there', async () => {
+  const file = await jpeg('#f0f', 400, 300);
+  const path = `/photos/${hash('sha256', file, 'hex')}/400.webp`;
+  for (let round = 0; round < 12; round += 1) {
+    await clear();
+    service.time.now += 3_700_000;
+    const uploaded = sleep(round).then(() => add(file));
+    await Promise.all([service.core.commands.photos.removeUnnamed(), uploaded]);
+    expect((await get(path)).statusCode).toBe(200);
+    expect(await listed()).toHaveLength(1);
+  }
+});
+
+test('a duplicate of a space has its photos, and a community that is forgotten none', async () => {
+  await clear();
+  const { commands, queries } = service.core;
+  const file = { bytes: await jpeg('#ff0'), alt: 'The bar' };
+  const { added } = accepted(await commands.photos.add(ofHall(), [file], CONTEXT));
+  accepted(await commands.photos.add({ kind: 'house', id: harbour.id }, [file], CONTEXT));
+  expect(added).toMatchObject([{ alt: 'The bar' }]);
+  const copy = accepted(await commands.catalogue.duplicateSpace({ spaceId: hall, name: 'Small Hall' }, CONTEXT));
+  expect((await queries.photos.ofSpaces([hall, copy])).get(copy)).toEqual(added);
+  const id = communityId(harbour.id);
+  expect(await queries.photos.ofHouse(id)).toEqual(added);
+
+  accepted(await commands.personalData.forget(`community:${id}`, CONTEXT));
+  expect([await queries.photos.ofHouse(id), (await queries.photos.ofSpaces([hall, copy])).size]).toEqual([[], 0]);
+  service.time.now += 3_700_000;
+  await commands.photos.removeUnnamed();
+  expect((await get(`/photos/${added[0]?.photo}/400.webp`)).statusCode).toBe(404);
+  expect(await recordsOfPhotos()).toBe(0);
+  expect(await commands.photos.add(ofHall(), [file], CONTEXT)).toMatchObject({ refused: 'BookingNotAllowed' });
+});
