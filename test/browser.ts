@@ -45,12 +45,17 @@ export class Browser {
     return this.#follow(await this.request(target, { method: 'POST', body, ...(headers && { headers }) }));
   }
 
-  /** The same for a form with a file. */
-  async upload(page: Page, action: string | RegExp, files: Readonly<Record<string, Blob>> = {}): Promise<Page> {
+  /** The same for a form with files. */
+  async upload(
+    page: Page,
+    action: string | RegExp,
+    files: Readonly<Record<string, Blob | readonly Blob[]>> = {},
+  ): Promise<Page> {
     const { target, body } = page.form(action);
     const form = new FormData();
     for (const [name, value] of body) if (!(name in files)) form.append(name, value);
-    for (const [name, file] of Object.entries(files)) form.append(name, file, 'events.csv');
+    for (const [name, each] of Object.entries(files))
+      for (const file of [each].flat()) form.append(name, file, 'events.csv');
     return this.#follow(await this.request(target, { method: 'POST', body: form }));
   }
 

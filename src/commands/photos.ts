@@ -7,7 +7,15 @@ import { changeCommunityPhotos } from '../domain/community.ts';
 import { isRefusal, type Refusal, refuse, refuseField } from '../domain/decision.ts';
 import { type CommunityId, communityId, type SpaceId, spaceId } from '../domain/ids.ts';
 import { subjectOf } from '../domain/personal-text.ts';
-import { MAX_PHOTOS, type Photo, type PhotoChange, type PlacedPhoto, photosIn, tooMany } from '../domain/photos.ts';
+import {
+  MAX_PHOTOS,
+  type Photo,
+  type PhotoChange,
+  type PhotoOwner,
+  type PlacedPhoto,
+  photosIn,
+  tooMany,
+} from '../domain/photos.ts';
 import { changeSpacePhotos } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
 import { type EventStore, logEnd } from '../event-store/event-store.ts';
@@ -15,9 +23,6 @@ import { Unavailable } from '../runtime/unavailable.ts';
 import { community, space } from './aggregates.ts';
 import type { CommandDeps } from './command-deps.ts';
 import type { CommandContext } from './command-handler.ts';
-
-/** A room, or the house of a community. */
-export type PhotoOwner = { readonly kind: 'space' | 'house'; readonly id: number };
 
 /** A file to add, and what it shows. */
 export type PhotoFile = { readonly bytes: Uint8Array; readonly alt?: string };

@@ -8,6 +8,7 @@ import { openAttemptCounts } from '../authorization-server/attempt-counts.ts';
 import type { AuthorizationServer } from '../authorization-server/authorization-server.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type Account, type AccountKind, accountKey } from '../domain/account.ts';
+import { defined } from '../domain/defined.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { registerAssets } from '../html/assets.ts';
 import { registerCompression } from '../http/compression.ts';
@@ -173,6 +174,7 @@ function routesOf(
     scope.route({
       method,
       url,
+      ...defined({ bodyLimit: route.maxBytes }),
       onRequest: (request, reply) => admit(request, reply, route),
       handler: (request, reply) => handle(request, reply, route),
     });
@@ -182,7 +184,8 @@ function routesOf(
     get: (path, least, handler) => add('GET', path, { least, kind, handler: forAny(handler) }),
     post: (path, least, handler, repeated) =>
       add('POST', path, { least, kind, handler: forAny(handler), repeated: repeated && forAny(repeated) }),
-    upload: (path, least, handler) => add('POST', path, { least, kind, handler: forAny(handler), takesFile: true }),
+    upload: (path, least, handler, maxBytes) =>
+      add('POST', path, { least, kind, handler: forAny(handler), takesFile: true, maxBytes }),
   });
   const only = <K extends AccountKind>(kind: K): Routes<AccountOf<K>> =>
     of((handler) => async (visit) => (isOfKind(visit, kind) ? handler(visit) : missing('page')), kind);

@@ -63,6 +63,8 @@ this time. Check whether it was done before you open the form again.</p>
 <p>${buttonLink(TO_CONSOLE.href, TO_CONSOLE.label)}</p>`,
 };
 
+const MAX_SIZES = 'A file may have at most 1 MB, a photo 8 MB, and all photos that are sent at once 16 MB.';
+
 const UNAVAILABLE = 'Not available right now';
 
 function unavailableText(error: UnavailableError, request: FastifyRequest, reply: FastifyReply): string {
@@ -93,11 +95,7 @@ export function showError(error: FastifyError, request: FastifyRequest, reply: F
   const send = (status: number, title: string, text: string) => sendProblem(reply, status, title, text, TO_CONSOLE);
   if (statusCode === 429) return send(429, 'Too many requests', 'Try again in a minute.');
   if (statusCode === 413)
-    return send(
-      413,
-      'Too large',
-      'Nothing was done: what your browser sent is too large. A file may have at most 1 MB.',
-    );
+    return send(413, 'Too large', `Nothing was done: what your browser sent is too large. ${MAX_SIZES}`);
   if (error.code === UNUSABLE_TEXT) return send(statusCode, 'Bad request', error.message);
   if (statusCode >= 400 && statusCode < 500)
     return send(statusCode, 'Bad request', 'Your browser sent a request that the console does not understand.');

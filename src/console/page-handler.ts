@@ -48,6 +48,8 @@ export type PageRoute = {
   readonly kind?: AccountKind | undefined;
   /** Whether the form may carry a file. */
   readonly takesFile?: true;
+  /** Of a form that is larger than others. */
+  readonly maxBytes?: number | undefined;
   readonly handler: Handler;
   /** Answers a form that was sent again long after it took effect. Default: a page that says so. */
   readonly repeated?: Handler | undefined;
@@ -55,6 +57,8 @@ export type PageRoute = {
 
 /** Concurrent pages per account, and as many files in each direction. Further ones wait, so that one account cannot slow down the others. */
 const PAGES_AT_ONCE = 2;
+/** Forms that are larger than others, of all accounts at once: each is in memory as a whole. */
+const LARGE_FORMS_AT_ONCE = 3;
 
 const FORM_RESTORED: Flash = { kind: 'notice', text: "Your changes weren't saved. Review and save again." };
 
@@ -65,6 +69,7 @@ const isRefresh = ({ headers }: FastifyRequest): boolean => headers['x-live-refr
 export function createPageHandler(deps: PageHandlerDeps) {
   const { signedIn, sessions, cookies, submitOnce, limits, feed, renderer, clock, publicUrl, settings } = deps;
   const uploads = createTurns(PAGES_AT_ONCE);
+  const largeForms = createTurns(LARGE_FORMS_AT_ONCE);
   const turns = createTurns(PAGES_AT_ONCE);
   const downloads = createTurns(PAGES_AT_ONCE);
 
@@ -83,7 +88,10 @@ export function createPageHandler(deps: PageHandlerDeps) {
       if ((await turns.take(accountKey(account), reply.raw)) === undefined) return;
       const visit = await visitOf(request, reply, current);
       await renderer.render(request, reply, visit, pageOf(refusal, visit, true), undefined);
-    } else if (route.takesFile) await uploads.take(accountKey(account), reply.raw);
+    } else if (route.takesFile) {
+      await uploads.take(accountKey(account), reply.raw);
+      if (route.maxBytes !== undefined) await largeForms.take('', reply.raw);
+    }
   }
 
   async function handle(request: FastifyRequest, reply: FastifyReply, route: PageRoute): Promise<FastifyReply> {

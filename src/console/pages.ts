@@ -24,6 +24,7 @@ import { decisionPages } from './requests/decisions.ts';
 import { inboxPages } from './requests/inbox.ts';
 import { communityPages } from './spaces/community.ts';
 import { houseDescriptionPages } from './spaces/house-description.ts';
+import { photoPages } from './spaces/photos.ts';
 import { publicationPages } from './spaces/publication.ts';
 import { spaceDescriptionPages } from './spaces/space-description.ts';
 import { duplicatePages } from './spaces/space-duplicate.ts';
@@ -53,6 +54,7 @@ const PAGES = [
   spacePages,
   hoursPages,
   spaceDescriptionPages,
+  photoPages,
   duplicatePages,
   houseDescriptionPages,
   spaceOrderPages,

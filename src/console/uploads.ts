@@ -5,7 +5,7 @@ import { MAX_FILE_BYTES } from './parts/routes.ts';
 /** Of a form with a file, with some room for its other fields. */
 const MAX_UPLOAD_BYTES = MAX_FILE_BYTES + 32 * 1024;
 /** Fields and files of a form, those of our own forms several times over. */
-const MAX_PARTS = 20;
+const MAX_PARTS = 40;
 /** Of the headers of one part, in bytes. */
 const MAX_PART_HEADERS = 1_024;
 const HEADERS_END = '\r\n\r\n';

@@ -1,4 +1,4 @@
-import { isRefusal, type Refusal, refuseField, refuseFor } from './decision.ts';
+import { isRefusal, type Refusal, refuse, refuseField, refuseFor } from './decision.ts';
 import { keysOf } from './keys-of.ts';
 import { PHOTO_ALT, wrongText } from './limits.ts';
 import type { PersonalText } from './personal-text.ts';
@@ -21,6 +21,9 @@ export type StoredPhoto = {
 /** How long the longer side of each size is at most, in pixels. */
 export const PHOTO_SIZES = [400, 800, 1_600] as const;
 export type PhotoSize = (typeof PHOTO_SIZES)[number];
+
+/** A room, or the house of a community. */
+export type PhotoOwner = { readonly kind: 'space' | 'house'; readonly id: number };
 
 /** How many photos a room and a house may have. */
 export const MAX_PHOTOS = { space: 10, house: 5 } as const;
@@ -103,7 +106,8 @@ function added(before: Photos, photos: readonly Photo[], most: number): PhotoLis
   );
 }
 
-export const tooMany = (most: number): Refusal => refuseField('photos', `must be at most ${most}`);
+export const tooMany = (most: number): Refusal =>
+  refuse('ValidationError', `There may be at most ${most} photos.`, { field: 'photos' });
 
 function arranged(
   before: Photos,
@@ -113,7 +117,9 @@ function arranged(
   const photos = arrange.flatMap(({ photo }) => stored.get(photo) ?? []);
   const isOfAnother = photos.length < arrange.length || new Set(photos).size < photos.length;
   if (seen !== before.changes || isOfAnother)
-    return refuseField('photos', 'were changed by someone else in the meantime');
+    return refuse('ValidationError', 'The photos were changed by someone else in the meantime. Look again.', {
+      field: 'photos',
+    });
   const kept = arrange.filter(({ alt }) => alt === undefined).map(({ photo }) => altField(photo));
   return (
     refuseFor(arrange.map(({ alt }) => wrongText('alt', alt ?? undefined, PHOTO_ALT))) ?? {

@@ -34,6 +34,7 @@ export const SCRIPTS = [
   'plan.js',
   'live.js',
   'requests.js',
+  'photos.js',
   'escape.js',
 ] as const;
 

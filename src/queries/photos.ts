@@ -1,28 +1,29 @@
 import { housePhotos } from '../../projections/house-photos.ts';
 import { spacePhotos } from '../../projections/space-photos.ts';
 import type { CommunityId, SpaceId } from '../domain/ids.ts';
-import { NO_PHOTOS, type Photo, type Photos, photosIn } from '../domain/photos.ts';
+import { NO_PHOTOS, type Photo, type PhotoOwner, type Photos, photosIn } from '../domain/photos.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** The photos of spaces and houses, for all who may see these. */
 export function createPhotoQueries({ readModels, personalData }: QueryDeps) {
-  /** With the count of changes, for a page that changes it. */
-  async function listOfSpace(spaceId: SpaceId): Promise<Photos<string>> {
-    const stored = await readModels.collection(spacePhotos).get(String(spaceId));
+  async function ofSpace(id: number): Promise<Photos<string> | undefined> {
+    const stored = await readModels.collection(spacePhotos).get(String(id));
     const [list] = await personalData.openSpaceTexts(stored === undefined ? [] : [stored]);
-    return list ?? NO_PHOTOS;
+    return list;
   }
 
-  /** The same for a house. */
-  async function listOfHouse(communityId: CommunityId): Promise<Photos<string>> {
-    const stored = await readModels.collection(housePhotos).get(String(communityId));
+  async function ofCommunity(id: number): Promise<Photos<string> | undefined> {
+    const stored = await readModels.collection(housePhotos).get(String(id));
     const [list] = await personalData.openHouseTexts(stored === undefined ? [] : [stored]);
-    return list ?? NO_PHOTOS;
+    return list;
   }
+
+  /** With the count of changes, for what changes the list. */
+  const listOf = async ({ kind, id }: PhotoOwner): Promise<Photos<string>> =>
+    (await (kind === 'space' ? ofSpace(id) : ofCommunity(id))) ?? NO_PHOTOS;
 
   return {
-    listOfSpace,
-    listOfHouse,
+    listOf,
 
     /** The photos of spaces, in one read. A space without photos is absent. */
     async ofSpaces(spaceIds: Iterable<SpaceId>): Promise<ReadonlyMap<SpaceId, readonly Photo[]>> {
@@ -32,6 +33,7 @@ export function createPhotoQueries({ readModels, personalData }: QueryDeps) {
       return new Map(lists.filter(([, photos]) => photos.length > 0));
     },
 
-    ofHouse: async (communityId: CommunityId): Promise<readonly Photo[]> => photosIn(await listOfHouse(communityId)),
+    ofHouse: async (communityId: CommunityId): Promise<readonly Photo[]> =>
+      photosIn(await listOf({ kind: 'house', id: communityId })),
   };
 }

@@ -42,7 +42,7 @@ test('photos are added behind the others, each once, up to a limit', () => {
   expect(order(after(three, { add: [named('d')] }))).toBe('abcd');
   expect(refusal(three, { add: [named('d'), b] })).toBe('photo is there already.');
   expect(refusal(three, { add: [named('d'), named('d')] })).toBe('photo is there already.');
-  expect(refusal(three, { add: [named('d')] }, 3)).toBe('photos must be at most 3.');
+  expect(refusal(three, { add: [named('d')] }, 3)).toBe('There may be at most 3 photos.');
   expect(refusal(NO_PHOTOS, { add: [named('d', 'x'.repeat(301))] })).toBe('alt must have at most 300 characters.');
 });
 
@@ -61,7 +61,7 @@ test('photos are put in order, described and removed in one change', () => {
 });
 
 test('a list that changed since the page showed it is refused, as is another one', () => {
-  const changed = 'photos were changed by someone else in the meantime.';
+  const changed = 'The photos were changed by someone else in the meantime. Look again.';
   const stale = { arrange: [{ photo: b.photo }, { photo: a.photo }, { photo: c.photo }], seen: 0 };
   expect(refusal(three, stale)).toBe(changed);
   expect(refusal(three, { arrange: [{ photo: named('x').photo }] })).toBe(changed);

@@ -118,7 +118,7 @@ test('a photo is added once, and no more than ten', async () => {
     nine.map((bytes) => ({ bytes })),
     CONTEXT,
   );
-  expect(refused).toMatchObject({ refused: 'ValidationError', details: 'photos must be at most 10.' });
+  expect(refused).toMatchObject({ refused: 'ValidationError', details: 'There may be at most 10 photos.' });
 });
 
 test('a photo that is not there is a 404 in the shape of every error', async () => {

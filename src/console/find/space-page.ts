@@ -14,6 +14,7 @@ import type { Space } from '../../domain/space.ts';
 import { clock, dayAndMonth, duration, longDate, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
+import { gallery } from '../../html/photo-views.ts';
 import { hoursTopic } from '../live/live.ts';
 import { done, type PageContent } from '../parts/answer.ts';
 import { backTo, viaField } from '../parts/back-link.ts';
@@ -183,12 +184,14 @@ async function spacePage(
   const { spaceId } = space;
   const today = localDate(now, space.timeZone);
   const { date, problem } = shownDate(typedText, today);
-  const [times, community, before, free, rated] = await Promise.all([
+  const [times, community, before, free, rated, photos, ofHouse] = await Promise.all([
     startTimes(queries, { account, spaceId, date }),
     queries.spaces.community(space.communityId),
     bookingToRepeat(queries, visit, space),
     freeTimes(queries, visit, space, date),
     queries.spaceRatings.ofSpace(account, space),
+    queries.photos.ofSpaces([spaceId]),
+    queries.photos.ofHouse(space.communityId),
   ]);
   const terms = termsOn(space, date);
   const description = await queries.descriptions.ofNamed({ space, ...defined({ house: community?.house }) });
@@ -213,7 +216,7 @@ ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${noti
       ? { href: `/console/bookings/${before.bookingId}`, label: `Booking #${before.bookingId}` }
       : backTo(visit, { href: `/console/find?date=${date}`, label: 'Find a space' }),
     problems: wrong,
-    main: html`${before && repeatNotice(before)}
+    main: html`${before && repeatNotice(before)}${gallery([...(photos.get(spaceId) ?? []), ...ofHouse], 'Photos')}
 <div class="split to-book"><div>
 ${dayForm(space, carried, typedDate, today, wrong)}
 <nav aria-label="Days"><ul class="days">${daysFrom(date).map((day) => dayLink(to(day), day, free.get(day) ?? 0, day === date))}</ul></nav>

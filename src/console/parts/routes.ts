@@ -79,8 +79,11 @@ export type Routes<A extends Account = Account> = {
    * @param repeated answers a form that is sent again long after it took effect. Default: a page that says so
    */
   post(path: string, least: Role, handler: Handler<A>, repeated?: Handler<A>): void;
-  /** A form that may carry a file ({@link MAX_FILE_BYTES}). */
-  upload(path: string, least: Role, handler: Handler<A>): void;
+  /**
+   * A form that may carry files.
+   * @param maxBytes of the whole form. Default: a file of {@link MAX_FILE_BYTES}
+   */
+  upload(path: string, least: Role, handler: Handler<A>, maxBytes?: number): void;
 };
 
 /** Bytes of a file that a form carries. */
@@ -97,7 +100,7 @@ export const isOfKind = <K extends AccountKind>(visit: Visit, kind: K): visit is
 
 /** Registers pages and forms about one thing, whose id is in the address. They answer `missing` if the account may not see it. */
 export function routesAbout<T, A extends Account>(
-  { get, post }: Routes<A>,
+  { get, post, upload }: Routes<A>,
   what: string,
   find: (visit: Visit<A>, id: string) => Promise<T | undefined>,
 ) {
@@ -111,6 +114,8 @@ export function routesAbout<T, A extends Account>(
   return {
     get: (path: string, least: Role, handler: About) => get(path, least, about(handler)),
     post: (path: string, least: Role, handler: About) => post(path, least, about(handler)),
+    upload: (path: string, least: Role, handler: About, maxBytes?: number) =>
+      upload(path, least, about(handler), maxBytes),
   };
 }
 

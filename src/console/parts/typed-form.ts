@@ -40,6 +40,12 @@ export class Form {
     return value instanceof Uint8Array && value.length > 0 ? value : undefined;
   }
 
+  /** The contents of several files under one name, empty ones included. */
+  files(name: string): readonly Uint8Array[] {
+    const value = this.#fields[name];
+    return (Array.isArray(value) ? value : [value]).filter((one) => one instanceof Uint8Array);
+  }
+
   /** A whole number, or NaN. */
   integer(name: string): number {
     return /^-?\d{1,15}$/.test(this.text(name)) ? Number(this.text(name)) : Number.NaN;

@@ -27,6 +27,9 @@ export const PUBLIC_PATH = `${PATH}/public`;
 /** The page of the order of the spaces, and of their groups. */
 export const ORDER_PATH = `${PATH}/order`;
 
+/** The page of the photos of a space, or of the house. */
+export const photosPath = (spaceId: number | 'house'): string => `${PATH}/${spaceId}/photos`;
+
 /** The page of the hours of a space. */
 export const hoursPath = (spaceId: number): string => `${PATH}/${spaceId}/hours`;
 
@@ -126,6 +129,7 @@ export function spaceList(visit: Visit, groups: readonly Group[]): PageContent {
 ${isManager && buttonLink(HOUSE_PATH, 'Address and description', 'quiet')}
 ${isManager && spaces.length > 0 && buttonLink(PUBLIC_PATH, 'Public pages', 'quiet')}
 ${isManager && spaces.length > 1 && buttonLink(ORDER_PATH, 'Order and groups', 'quiet')}
+${isManager && buttonLink(photosPath('house'), 'Photos of the house', 'quiet')}
 ${isManager && buttonLink(`${PATH}/community`, 'Name and time zone', 'quiet')}
 ${buttonLink('/console/calendar/closures', 'Closed times', 'quiet')}
 ${isManager && buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</div>`,

@@ -28,6 +28,7 @@ import {
   openBadge,
   openOrClose,
   PATH,
+  photosPath,
   rulesText,
   shownTerms,
   spaceList,
@@ -146,6 +147,7 @@ function editPage(
 <section class="card narrow"><h2>Description</h2>
 <p>${factsLine(space.facts) || 'Brands read nothing about this space yet.'}</p>
 <div class="row">${buttonLink(withVia(visit, descriptionPath(spaceId)), 'Describe this space', 'quiet')}
+${buttonLink(withVia(visit, photosPath(spaceId)), 'Photos', 'quiet')}
 ${buttonLink(duplicatePath(spaceId), 'Add another one like it', 'quiet')}</div></section>
 <section class="card narrow"><h2>${active ? 'Close space' : 'Reopen space'}</h2>
 <p>${active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>

@@ -1,0 +1,158 @@
+import type { AddedPhotos } from '../../commands/photos.ts';
+import { isRefusal, sentenceWith } from '../../domain/decision.ts';
+import { PHOTO_ALT } from '../../domain/limits.ts';
+import {
+  MAX_PHOTOS,
+  type Photo,
+  type PhotoOwner,
+  type Photos,
+  type PlacedPhoto,
+  photosIn,
+} from '../../domain/photos.ts';
+import { counted } from '../../html/formats.ts';
+import { type Html, html, namedText } from '../../html/html.ts';
+import { photoImage } from '../../html/photo-views.ts';
+import { type Answer, done, type Link, nothingToDo, type PageContent } from '../parts/answer.ts';
+import { viaField, withVia } from '../parts/back-link.ts';
+import { csrfField, errorText, hiddenField, postForm, problemOf } from '../parts/forms.ts';
+import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
+import type { Form, Problems } from '../parts/typed-form.ts';
+import type { CommunityVisit } from '../parts/visit.ts';
+import { PATH, photosPath } from './space-list.ts';
+
+/** Of a form with photos, with room for its other fields. A script sends each photo by itself. */
+const MAX_FORM_BYTES = 16_100_000;
+
+/** Whose photos a page shows. */
+type Place = { readonly of: PhotoOwner; readonly path: string; readonly title: string; readonly back: Link };
+
+type Room = { readonly spaceId: number; readonly name: string };
+
+const roomPlace = (visit: CommunityVisit, { spaceId, name }: Room): Place => ({
+  of: { kind: 'space', id: spaceId },
+  path: withVia(visit, photosPath(spaceId)),
+  title: `Photos of ${namedText(name)}`,
+  back: { href: withVia(visit, `${PATH}/${spaceId}`), label: namedText(name) },
+});
+
+const housePlace = ({ account }: CommunityVisit): Place => ({
+  of: { kind: 'house', id: account.id },
+  path: photosPath('house'),
+  title: 'Photos of the house',
+  back: { href: PATH, label: 'Spaces' },
+});
+
+/** The photos of each space, and of the house. */
+export function photoPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
+  const ofSpace = spaceRoutes(community, queries);
+  const [room, house] = [`${PATH}/:id/photos`, photosPath('house')];
+
+  const page = async (visit: CommunityVisit, place: Place, problems: Problems = {}): Promise<PageContent> =>
+    photosPage(visit, place, await queries.photos.listOf(place.of), problems);
+
+  async function upload(visit: CommunityVisit, place: Place): Promise<Answer> {
+    const files = visit.form.files('photo').map((bytes) => ({ bytes }));
+    if (files.every(({ bytes }) => bytes.length === 0)) return page(visit, place, { photo: 'Choose a photo.' });
+    const outcome = await commands.photos.add(place.of, files, visit.context);
+    if (isRefusal(outcome)) return page(visit, place, { photo: outcome.details });
+    const { added, problems } = outcome;
+    if (problems.length > 0) return page(visit, place, { photo: sentencesOf(problems, files.length) });
+    return done(place.path, `${counted(added.length, 'photo')} added.`);
+  }
+
+  async function arrange(visit: CommunityVisit, place: Place): Promise<Answer> {
+    const { form, context } = visit;
+    const list = await queries.photos.listOf(place.of);
+    const wanted = { arrange: moved(wantedIn(form, list), form.text('do')), seen: form.integer('seen') };
+    const outcome = await commands.photos.arrange(place.of, wanted, context);
+    if (isRefusal(outcome)) return { ...(await page(visit, place, problemOf(outcome))), status: 409 };
+    return outcome.events.length > 0
+      ? done(place.path, 'Saved. Brands see it now.')
+      : nothingToDo(place.path, 'Nothing has changed.');
+  }
+
+  ofSpace.get(room, 'Manager', (visit, space) => page(visit, roomPlace(visit, space)));
+  ofSpace.upload(room, 'Manager', (visit, space) => upload(visit, roomPlace(visit, space)), MAX_FORM_BYTES);
+  ofSpace.post(`${room}/order`, 'Manager', (visit, space) => arrange(visit, roomPlace(visit, space)));
+  community.get(house, 'Manager', (visit) => page(visit, housePlace(visit)));
+  community.upload(house, 'Manager', (visit) => upload(visit, housePlace(visit)), MAX_FORM_BYTES);
+  community.post(`${house}/order`, 'Manager', (visit) => arrange(visit, housePlace(visit)));
+}
+
+const sentencesOf = (problems: AddedPhotos['problems'], files: number): string =>
+  problems
+    .map(({ index, refusal }) => sentenceWith(refusal, () => (files === 1 ? 'This photo' : `Photo ${index + 1}`)))
+    .join(' ');
+
+/** The photos in the order of the form, each with its text if that differs from the stored one. */
+function wantedIn(form: Form, list: Photos<string>): readonly PlacedPhoto[] {
+  const before = new Map(photosIn(list).map(({ photo, alt = '' }) => [photo, alt]));
+  const alts = form.all('alt').map((alt) => alt.trim());
+  return form.all('photo').map((photo, index) => {
+    const alt = alts[index] ?? '';
+    return alt === before.get(photo) ? { photo } : { photo, alt };
+  });
+}
+
+/** @param step `earlier:NAME`, `later:NAME`, `remove:NAME`, or empty */
+function moved(photos: readonly PlacedPhoto[], step: string): readonly PlacedPhoto[] {
+  const [what, name] = step.split(':');
+  const at = photos.findIndex(({ photo }) => photo === name);
+  const one = photos[at];
+  if (one === undefined) return photos;
+  const others = photos.toSpliced(at, 1);
+  if (what === 'remove') return others;
+  return others.toSpliced(Math.max(0, at + (what === 'earlier' ? -1 : 1)), 0, one);
+}
+
+function photosPage(visit: CommunityVisit, place: Place, list: Photos<string>, problems: Problems): PageContent {
+  const photos = photosIn(list);
+  const most = MAX_PHOTOS[place.of.kind];
+  return {
+    title: place.title,
+    lead: `Brands choose by them. The first one is shown in lists. At most ${most}.`,
+    back: place.back,
+    problems,
+    main: html`${photos.length < most && uploadForm(visit, place, problems)}
+<div id="photos">${photos.length > 0 && orderForm(visit, place, photos, list.changes)}</div>`,
+  };
+}
+
+/** With JavaScript, `photos.js` sends one photo after another, and shows how far it is. */
+function uploadForm(visit: CommunityVisit, { path }: Place, problems: Problems): Html {
+  const problem = problems.photo;
+  return html`<form class="card fields narrow" id="upload" method="post" action="${path}" enctype="multipart/form-data">
+${csrfField(visit)}${viaField(visit)}<div class="field"><label for="photo">Add photos</label>
+<p class="hint" id="photo-hint">JPEG, PNG, WebP or AVIF, at most 8 MB and 50 megapixels each. Places and times that a camera notes in
+the file are removed.</p>
+<input id="photo" name="photo" type="file" accept="image/jpeg,image/png,image/webp,image/avif" multiple required
+aria-describedby="photo-hint${problem !== undefined && ' photo-error'}"${problem !== undefined && html` aria-invalid="true"`}>
+${errorText('photo', problem)}</div><ul class="uploads stack tight" role="status"></ul>
+<div><button class="button">Upload</button></div></form>`;
+}
+
+function orderForm(visit: CommunityVisit, { path }: Place, photos: readonly Photo[], changes: number): Html {
+  const [address = '', query] = path.split('?');
+  const items = photos.map((photo, index) => photoItem(photo, index, photos.length));
+  const content = html`${hiddenField('seen', changes)}
+<div class="row apart"><h2>Order and descriptions</h2><button class="button">Save</button></div>
+<p class="hint">Say in a few words what each photo shows: people who do not see it hear that. Drag photos
+to order them, or use the buttons.</p>
+<ol class="photo-list">${items}</ol>`;
+  return postForm(visit, `${address}/order${query === undefined ? '' : `?${query}`}`, 'card fields')`${content}`;
+}
+
+function photoItem(photo: Photo, index: number, count: number): Html {
+  const number = index + 1;
+  const step = (what: 'earlier' | 'later' | 'remove', label: string) =>
+    html`<button class="button quiet small" name="do" value="${what}:${photo.photo}">${label}<span
+class="visually-hidden"> photo ${number}</span></button>`;
+  return html`<li class="photo-item">${hiddenField('photo', photo.photo)}${photoImage(photo, { sizes: '16rem' })}
+<div class="fields">${altField(photo, number)}
+<div class="row">${index > 0 && step('earlier', 'Earlier')}${index < count - 1 && step('later', 'Later')}
+${step('remove', 'Remove')}</div></div></li>`;
+}
+
+const altField = ({ photo, alt = '' }: Photo, number: number): Html =>
+  html`<div class="field"><label for="alt-${photo}">What photo ${number} shows</label>
+<input id="alt-${photo}" name="alt" type="text" dir="auto" value="${alt}" maxlength="${PHOTO_ALT.max}" autocomplete="off"></div>`;
