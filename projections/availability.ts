@@ -30,8 +30,8 @@ const dayOf = (document: AvailabilityDocument | undefined, { data: { spaceId, da
 /** Which hours of a space are taken on a date, by whom, and how firmly, and which are closed. Without a document the whole day is open. */
 export const availability = projection<AvailabilityDocument, Holding>({
   name: 'availability',
-  version: 5,
-  indexes: [],
+  version: 6,
+  indexes: [{ fields: ['date'] }],
   key: (event) => availabilityKey(event.data.spaceId, event.data.date),
   on: {
     BookingRequested(document, event) {

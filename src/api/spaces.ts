@@ -1,13 +1,19 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { AvailabilityQuery, AvailabilityResponse, SpaceParams } from '../contract/schemas/availability.ts';
-import { SpaceDetails, SpaceDto } from '../contract/schemas/space.ts';
-import { timeOfHours, toSpaceDetails, toSpaceDto } from '../contract/space.ts';
+import { FoundSpace, SpaceDetails } from '../contract/schemas/space.ts';
+import { FOUND_SPACES, SpacesQuery } from '../contract/schemas/space-search.ts';
+import { timeOfHours, toFoundSpace, toSpaceDetails, toSpaceDto } from '../contract/space.ts';
 import type { Settings } from '../description/settings.ts';
+import type { Account } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
+import { toCents } from '../domain/pricing.ts';
 import type { NamedSpace } from '../domain/space.ts';
+import { placeOf } from '../domain/space-search.ts';
 import { digest } from '../http/entity-tag.ts';
 import type { Queries } from '../queries/queries.ts';
+import type { SpaceSearch } from '../queries/space-search.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createAvailabilityAnswers } from './availability-answers.ts';
 import { digestOf, entityTagsOf, sendTagged, taggedRoute } from './entity-tags.ts';
@@ -15,8 +21,8 @@ import { sendError, sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
 import { serializerOf } from './serializer.ts';
 
-const Spaces = Type.Array(SpaceDto);
-const stringifySpace = serializerOf(SpaceDto);
+const Spaces = Type.Array(FoundSpace);
+const stringifySpace = serializerOf(FoundSpace);
 
 export const spaceRoutes =
   (deps: {
@@ -34,15 +40,41 @@ export const spaceRoutes =
       `${digestOf(space)} ${timeOfHours(space, now)} ${communityName} ${house === undefined ? '' : digestOf(house)}`;
     const entityTagOf = entityTagsOf(
       `${release} ${serviceFeePercent} ${currency}`,
-      SpaceDto,
+      FoundSpace,
       SpaceDetails,
       AvailabilityResponse,
     );
     const answerOf = createAvailabilityAnswers();
 
-    app.get('/spaces', taggedRoute('ReadAvailability', 'listSpaces', {}, Spaces), async (request, reply) => {
+    const searchOf = (query: Static<typeof SpacesQuery>, account: Account): SpaceSearch => {
+      const { limit = FOUND_SPACES.default, offset, sort, near, date, weekday, amenity, maxPrice, ...same } = query;
+      const filter = defined({
+        ...same,
+        dates: date,
+        weekdays: weekday,
+        amenities: amenity,
+        near: near === undefined ? undefined : placeOf(near),
+        maxPrice: maxPrice === undefined ? undefined : toCents(maxPrice),
+      });
+      // A community also sees its spaces that take no bookings at the moment.
+      const includeInactive = account.kind === 'Community';
+      return { account, filter, serviceFeePercent, includeInactive, limit, ...defined({ offset, sort }) };
+    };
+
+    const searchOptions = taggedRoute('ReadAvailability', 'listSpaces', { querystring: SpacesQuery }, Spaces, 404);
+    app.get('/spaces', searchOptions, async (request, reply) => {
       const { account } = request.caller;
       const now = clock();
+      if (Object.keys(request.query).length > 0) {
+        const results = await queries.spaceSearch(searchOf(request.query, account));
+        if (isRefusal(results)) return sendRefusal(reply, results);
+        const texts = results.spaces.map((space) => stringifySpace(toFoundSpace(space, settings, now)));
+        return sendList(request, reply, {
+          entityTag: entityTagOf(request, digest(texts.join())),
+          pages: texts,
+          textsOf: (text) => [text],
+        });
+      }
       const spaces = await queries.spaces.listNamed(account);
       // A community also sees its spaces that take no bookings at the moment.
       const listed = account.kind === 'Community' ? spaces : spaces.filter(({ space }) => space.active);

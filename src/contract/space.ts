@@ -13,7 +13,7 @@ import type { Cents, PlainDate } from '../domain/ids.ts';
 import { picked } from '../domain/picked.ts';
 import { priceOf, toAmount } from '../domain/pricing.ts';
 import { datesFrom, type NamedSpace, type Space } from '../domain/space.ts';
-import type { SpaceDetails, SpaceDto, SpaceListing } from './schemas/space.ts';
+import type { FoundSpace, SpaceDetails, SpaceDto, SpaceListing } from './schemas/space.ts';
 
 /** A space as the command line prints it with `--json`. */
 export const toOperatorSpace = (space: Space) => ({
@@ -127,8 +127,39 @@ export const toSpaceDetails = (
   ...houseOf(house),
 });
 
+type Found = NamedSpace & {
+  readonly km?: number;
+  readonly rating?: { readonly average: number; readonly count: number };
+  readonly freeDays?: readonly {
+    readonly date: PlainDate;
+    readonly openHours: readonly number[];
+    readonly price: Cents;
+  }[];
+};
+
+const searchResult = ({ km, rating }: Found) =>
+  defined({
+    distance: km === undefined ? undefined : rounded(km, 10),
+    rating: rating && { average: rounded(rating.average, 100), count: rating.count },
+  });
+
+const rounded = (value: number, parts: number): number => Math.round(value * parts) / parts;
+
+/** A space as a search finds it. */
+export const toFoundSpace = (of: Found, pricing: Pricing, now: number): FoundSpace => ({
+  ...toSpaceDto(of, pricing, now),
+  ...searchResult(of),
+  ...(of.freeDays && {
+    freeDays: of.freeDays.map(({ date, openHours, price }) => ({
+      date,
+      openHours: [...openHours],
+      totalPrice: toAmount(price),
+    })),
+  }),
+});
+
 /** A space as MCP lists it, with today's date there. */
-export const toSpaceListing = (of: NamedSpace, pricing: Pricing, now: number): SpaceListing => ({
+export const toSpaceListing = (of: Found, pricing: Pricing, now: number): SpaceListing => ({
   spaceId: of.space.spaceId,
   ...named(of),
   today: localDate(now, of.space.timeZone),
@@ -136,4 +167,6 @@ export const toSpaceListing = (of: NamedSpace, pricing: Pricing, now: number): S
   active: of.space.active,
   ...hoursAndRules(of, pricing, now),
   ...described(of),
+  ...searchResult(of),
+  ...(of.freeDays && { freeDates: of.freeDays.map(({ date }) => date) }),
 });

@@ -115,7 +115,9 @@ function parametersOf(
   const required: readonly string[] = of?.required ?? [];
   return Object.entries(of?.properties ?? {}).map(([name, property]) => {
     const { description, ...schema }: JsonSchema = { ...property };
-    const example = parameters[name];
+    const recorded = parameters[name];
+    // One that may be repeated.
+    const example = schema.type === 'array' && recorded !== undefined ? [recorded] : recorded;
     return {
       name: location === 'header' ? headerName(name) : name,
       in: location,

@@ -19,11 +19,16 @@ const notRepeated = NOT_REPEATED.map((field) => `\`${field}\``).join(', ');
 export const OPERATIONS = {
   listSpaces: {
     tag: 'Spaces',
-    summary: 'List spaces',
+    summary: 'List spaces, or search for some',
     description:
       'The spaces with their hours, price and community, by id. A Brand sees those that take bookings, a Community ' +
-      'all of its own. All come back in one answer.',
+      'all of its own. All come back in one answer.\n\nWith parameters it is a search: a space must be all that they ' +
+      'ask for, and free on one of the days. It returns the first `limit` in the order of `sort`; `offset` continues.',
     success: 'The spaces; an empty array if there are none.',
+    failures: {
+      400: 'A parameter is unknown or its value is wrong.',
+      404: 'There is no such community, or you may not see it.',
+    },
   },
   getSpace: {
     tag: 'Spaces',

@@ -24,6 +24,7 @@ export function termsOn(space: Space, date: PlainDate): DayTerms {
 
 /** Whether an event can start at an hour on any date, by the hours of the space. */
 export function isStartHour(space: Space, hour: number): boolean {
+  if (space.special === undefined && space.week === undefined) return isInside(space, hour);
   const days = [...Object.values(space.special ?? {}), ...(space.week?.length ? space.week : [space])];
   return days.some((day) => day !== 'closed' && isInside(day, hour));
 }

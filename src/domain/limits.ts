@@ -89,6 +89,11 @@ export const CAPACITY: NumberLimit = { min: 1, max: 100_000, step: 1 };
 export const AREA: NumberLimit = { min: 1, max: 1_000_000, step: 1 };
 /** What a photo shows. */
 export const PHOTO_ALT: TextLimit = { min: 0, max: 300 };
+
+/** Dates that one search for spaces may have. */
+export const MAX_SEARCH_DATES = 50;
+/** How far around a place a search for spaces may reach, in kilometres. */
+export const WITHIN_KM: NumberLimit = { min: 1, max: 1_000, step: 1 };
 /** Stars of a review. */
 export const RATING: NumberLimit = { min: 1, max: 5, step: 1 };
 

@@ -20,6 +20,9 @@ export function priceOf(eventFee: Cents, serviceFeePercent: number): Price {
 /** Cents as the JSON number the API shows, with at most two decimals. */
 export const toAmount = (value: Cents): number => value / 100;
 
+/** The JSON number of the API as cents. */
+export const toCents = (amount: number): Cents => cents(Math.round(amount * 100));
+
 /** Cents as text with two decimals and no currency, such as `420.00`. */
 export const formatAmount = (value: number): string => (value / 100).toFixed(2);
 

@@ -2,6 +2,7 @@ import type { Account } from './account.ts';
 import {
   hourBeginsOn,
   hourFrom,
+  hoursBegun,
   isDaysLater,
   isYearsLater,
   localDate,
@@ -173,6 +174,37 @@ export function closedKind(closed: Closed<TakenHours>, viewer: Account): ClosedK
   if (approved.length > 0) return isOwn ? 'BookedByYou' : 'Booked';
   return isOwn ? 'RequestedByYou' : 'Requested';
 }
+
+/**
+ * The hours of a date at which an event can start if the time allows it, one bit for each. Together with {@link hoursInTime}, and for an active
+ * space, these are the open ones of {@link timeSlots}.
+ */
+export function freeHours(space: Space, date: PlainDate, heldHours: HeldHours | undefined): number {
+  const terms = termsOn(space, date);
+  if (terms.isClosedDay) return 0;
+  const day = wallDay(date, space.timeZone);
+  const held = heldHours && heldTimes(day, heldHours);
+  let hours = 0;
+  for (let hour = terms.windowStart; hour < terms.windowEnd; hour += 1)
+    if (
+      hourBeginsOn(day, hour) &&
+      (held === undefined || whatHolds(terms, useFrom(terms, day, hour), held) === undefined)
+    )
+      hours |= 1 << hour;
+  return hours;
+}
+
+/** The hours of a date that are neither past, nor too soon or too far ahead to be requested, one bit for each. */
+export function hoursInTime(
+  space: Pick<Space, 'timeZone' | 'noticeHours' | 'horizonDays'>,
+  date: PlainDate,
+  now: number,
+): number {
+  if (isTooFar(space, date, now)) return 0;
+  return EVERY_HOUR & ~((1 << hoursBegun(wallDay(date, space.timeZone), noticeUntil(space, now))) - 1);
+}
+
+const EVERY_HOUR = 2 ** 24 - 1;
 
 /** One slot per start hour of the window of the date (docs/decisions/bookings.md). */
 export function timeSlots(space: Space, date: PlainDate, heldHours: HeldHours, now: number): TimeSlot[] {

@@ -1,74 +1,100 @@
 import { Type } from 'typebox';
 import { toAvailabilityResponse } from '../contract/availability.ts';
 import { AvailabilityResponse } from '../contract/schemas/availability.ts';
+import { Coordinates } from '../contract/schemas/description.ts';
 import { Hour, Id, OneOf, PlainDate } from '../contract/schemas/scalars.ts';
 import { SpaceListing } from '../contract/schemas/space.ts';
+import { FOUND_SPACES, searched } from '../contract/schemas/space-search.ts';
 import { toSpaceListing } from '../contract/space.ts';
 import { daysIn, daysLater, isPlainDate, LAST_ZONE, localDate, WEEKDAYS } from '../domain/calendar.ts';
 import { wrongRange } from '../domain/date-range.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
+import { AMENITIES } from '../domain/description.ts';
 import type { SpaceId } from '../domain/ids.ts';
-import { MAX_YEARS_AHEAD, NAME } from '../domain/limits.ts';
-import { folded, isCalled, wordsOf } from '../domain/searched-text.ts';
+import { MAX_SEARCH_DATES, MAX_YEARS_AHEAD } from '../domain/limits.ts';
+import { toCents } from '../domain/pricing.ts';
+import { SPACE_ORDERS, type SpaceFilter, type SpaceOrder } from '../domain/space-search.ts';
 import { whyNoHours } from '../queries/availability.ts';
 import type { NoDays, OpenDaysCursor } from '../queries/open-days.ts';
+import type { SpaceSearch } from '../queries/space-search.ts';
 import { Cursor, cursorOf, Input, InputId, Limit, Next, Reason, wrongCursor } from './lists.ts';
 import { type Tool, type ToolDeps, tool } from './tool.ts';
 
-const SPACES = { default: 100, maximum: 500 } as const;
 const DAYS = { default: 30, maximum: 60 } as const;
 const MAX_RANGE_DAYS = 366;
 const DEFAULT_RANGE_DAYS = 31;
 
 export const SEE_SPACES = 'Call find_spaces to see which spaces exist.';
 
+const FindSpacesInput = Input({
+  name: Type.Optional(searched.name),
+  communityId: Type.Optional(InputId('Only spaces of this community.')),
+  guests: Type.Optional(searched.guests),
+  kind: Type.Optional(searched.kind),
+  amenities: Type.Optional(Type.Array(searched.amenity, { maxItems: AMENITIES.length, description: 'All of these.' })),
+  place: Type.Optional(searched.place),
+  near: Type.Optional(Coordinates),
+  within: Type.Optional(searched.within),
+  dates: Type.Optional(
+    Type.Array(searched.date, { maxItems: MAX_SEARCH_DATES, description: 'Free on one of these dates.' }),
+  ),
+  month: Type.Optional(searched.month),
+  weekdays: Type.Optional(Type.Array(searched.weekday, { uniqueItems: true })),
+  hour: Type.Optional(searched.hour),
+  maxPrice: Type.Optional(searched.maxPrice),
+  sort: Type.Optional(OneOf(SPACE_ORDERS, { description: 'Default: fit for a search, id without guests and days.' })),
+  includeInactive: Type.Optional(
+    Type.Boolean({ description: 'Whether to include spaces that do not take bookings at the moment.' }),
+  ),
+  limit: Limit('spaces', FOUND_SPACES),
+  cursor: Cursor,
+});
+
 export const findSpaces = ({ queries, clock, pricing }: ToolDeps): Tool =>
   tool({
     name: 'find_spaces',
     title: 'Find spaces',
     description:
-      'Lists bookable spaces with their booking window, event length, price and community. Start here to get a ' +
-      'spaceId and today’s date in the time zone of each space.',
-    input: Input({
-      name: Type.Optional(
-        Type.String({
-          maxLength: NAME.max,
-          description: 'Only spaces that have each of these words in their name or that of their community.',
-        }),
-      ),
-      communityId: Type.Optional(InputId('Only spaces of this community.')),
-      includeInactive: Type.Optional(
-        Type.Boolean({ description: 'Whether to include spaces that do not take bookings at the moment.' }),
-      ),
-      limit: Limit('spaces', SPACES),
-      cursor: Cursor,
-    }),
+      'Finds bookable spaces, with their booking window, event length, price and community: by guests, place, days, ' +
+      'hour, price and amenities, or all of them. Start here to get a spaceId and today’s date in the time zone of ' +
+      'each space.',
+    input: FindSpacesInput,
     output: Type.Object({ spaces: Type.Array(SpaceListing), reason: Reason, next: Next }),
     access: { permission: 'ReadAvailability' },
     writes: false,
-    async run({ name, communityId, includeInactive = false, limit = SPACES.default, cursor }, { caller }) {
-      const after = cursor === undefined ? undefined : idOf(cursor);
-      if (cursor !== undefined && after === undefined) return wrongCursor();
-      if (communityId !== undefined && (await queries.spaces.communityOf(caller.account, communityId)) === undefined)
-        return noCommunity(communityId);
-      const words = wordsOf(name ?? '');
-      const named = (await queries.spaces.listNamed(caller.account)).filter(
-        ({ space, communityName }) =>
-          (after === undefined || space.spaceId > after) &&
-          (communityId === undefined || space.communityId === communityId) &&
-          (words.length === 0 || isCalled([folded(space.name), folded(communityName)], words)),
-      );
-      const matching = includeInactive ? named : named.filter(({ space }) => space.active);
-      const page = matching.slice(0, limit).map((space) => toSpaceListing(space, pricing, clock()));
-      const last = matching.length > limit ? page.at(-1) : undefined;
-      const filters = { name, communityId, includeInactive };
-      return {
-        spaces: page,
-        ...(after === undefined && page.length === 0 && { reason: whyNoSpaces(named.length) }),
-        ...(last && { next: cursorOf(String(last.spaceId), filters) }),
+    async run({ limit = FOUND_SPACES.default, cursor, includeInactive = false, ...asked }, { caller }) {
+      const offset = cursor === undefined ? 0 : idOf(cursor);
+      if (offset === undefined) return wrongCursor();
+      const { sort = defaultOrder(asked), maxPrice, ...filter } = asked;
+      const search = {
+        account: caller.account,
+        serviceFeePercent: pricing.serviceFeePercent,
+        filter: { ...filter, ...defined({ maxPrice: maxPrice === undefined ? undefined : toCents(maxPrice) }) },
+        sort,
       };
+      const results = await queries.spaceSearch({ ...search, includeInactive, offset, limit });
+      if (isRefusal(results)) return results;
+      const { total, spaces } = results;
+      const isLast = offset + spaces.length >= total;
+      return {
+        spaces: spaces.map((space) => toSpaceListing(space, pricing, clock())),
+        ...(total === 0 && {
+          reason: await whyNone({ ...search, includeInactive: true, includeTaken: true, limit: 0 }),
+        }),
+        ...(!isLast && { next: cursorOf(String(offset + spaces.length), { ...asked, includeInactive }) }),
+      };
+
+      async function whyNone(wider: SpaceSearch): Promise<string> {
+        const matching = await queries.spaceSearch(wider);
+        return whyNoSpaces(isRefusal(matching) ? 0 : matching.total, asked.dates ?? asked.month);
+      }
     },
   });
+
+/** As before there was a search, without what only a search has. */
+const defaultOrder = ({ guests, dates, month }: Pick<SpaceFilter, 'guests' | 'dates' | 'month'>): SpaceOrder =>
+  guests === undefined && dates === undefined && month === undefined ? 'id' : 'fit';
 
 export const checkAvailability = ({ queries }: ToolDeps): Tool =>
   tool({
@@ -176,13 +202,16 @@ export const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
     },
   });
 
-const noCommunity = (communityId: number) => refuse('ResourceNotFound', `There is no community ${communityId}.`);
-
-/** @param inactive how many spaces match that take no bookings */
-const whyNoSpaces = (inactive: number): string =>
-  inactive === 0
-    ? 'No space matches.'
-    : `${inactive} matching ${inactive === 1 ? 'space takes' : 'spaces take'} no bookings at the moment. Set includeInactive to see them.`;
+/**
+ * @param matching how many spaces match apart from that they take no bookings, or are not free
+ * @param days the days of the search, if it has any
+ */
+const whyNoSpaces = (matching: number, days: unknown): string => {
+  if (matching === 0) return 'No space matches.';
+  if (days !== undefined) return `${matching} matching ${matching === 1 ? 'space is' : 'spaces are'} not free then.`;
+  const inactive = matching;
+  return `${inactive} matching ${inactive === 1 ? 'space takes' : 'spaces take'} no bookings at the moment. Set includeInactive to see them.`;
+};
 
 /** What a model reads instead of "fully booked". */
 const NO_DAYS: Readonly<Record<NoDays | 'Closed', string>> = {

@@ -23,6 +23,7 @@ import { createRequestQueries } from './requests.ts';
 import { createReviewQueries } from './reviews.ts';
 import { createSpaceChanges } from './space-changes.ts';
 import { createSpaceRatingQueries } from './space-ratings.ts';
+import { createSpaceSearch } from './space-search.ts';
 import { createSpaceQueries } from './spaces.ts';
 import { createWebhookQueries } from './webhooks.ts';
 
@@ -46,6 +47,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     published: createPublishedQueries(deps, openDays),
     spaces,
     spaceChanges: createSpaceChanges(deps),
+    spaceSearch: createSpaceSearch(deps),
     bookings,
     outsideHours: createOutsideHours(deps, bookings),
     bookingSearch: createBookingSearch(deps),

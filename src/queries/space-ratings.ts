@@ -7,7 +7,8 @@ import type { Space } from '../domain/space.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { mayReadReviews } from './reviews.ts';
 
-const ratingOf = ({ count, sum }: SpaceRatingDocument): Rating => ({ count, average: sum / count });
+/** The rating that a document adds up to. */
+export const ratingOf = ({ count, sum }: SpaceRatingDocument): Rating => ({ count, average: sum / count });
 
 /** Ratings of spaces, for accounts that may read the reviews (docs/decisions/bookings.md). */
 export function createSpaceRatingQueries({ readModels, personalData }: QueryDeps) {

@@ -28,7 +28,7 @@ type Call = {
 
 /** The path of each operation, with its parameters in braces. */
 const ROUTES: { readonly [O in OperationId]: readonly ['GET' | 'POST' | 'DELETE', string] } = {
-  listSpaces: ['GET', '/spaces?Status={Status}'],
+  listSpaces: ['GET', '/spaces?guests={guests}&date={date}&hour={hour}&communityId={communityId}&Status={Status}'],
   getSpace: ['GET', '/spaces/{spaceId}'],
   getAvailability: ['GET', '/spaces/{spaceId}/availability?date={date}'],
   listBookings: ['GET', '/bookings?startDate={startDate}&endDate={endDate}&status={status}'],
@@ -145,7 +145,11 @@ async function recordStory(service: RunningService): Promise<Examples['operation
   await record('listSpaces', 200, 'community', 'The spaces of a community, one of which takes no bookings', {
     key: mill.key,
   });
-  // An unknown parameter is the only thing that can be wrong with either of them.
+  await record('listSpaces', 200, 'search', 'Spaces that take eighty guests and are free on a Saturday evening', {
+    key,
+    parameters: { guests: 80, date: '2026-12-19', hour: 18 },
+  });
+  await record('listSpaces', 404, 'community', 'There is no such community', { key, parameters: { communityId: 99 } });
   for (const operation of ['listSpaces', 'listWebhooks'] as const)
     await record(operation, 400, 'parameter', 'An unknown query parameter', { key, parameters: { Status: 'Pending' } });
   await record('getSpace', 200, 'space', 'A space', { key, parameters: { spaceId: hall } });

@@ -43,6 +43,7 @@ test('exactly these collections have a declared query', () => {
     new Set([
       'accountHistory',
       'apiKeys',
+      'availability',
       'bookings',
       'calendarFeeds',
       'closures',

@@ -409,6 +409,31 @@ describe('find_open_days', () => {
     });
   });
 
+  test('find_spaces searches by guests, days and hour, and says why nothing was found', async () => {
+    const { catalogue } = service.core.commands;
+    const wanted = { seated: 80, amenities: ['Wifi'] } as const;
+    accepted(await catalogue.describeSpace({ spaceId: hall, wanted }, CONTEXT));
+    const search = async (input: object) => await call(brand, 'find_spaces', { ...input });
+    expect(await search({ guests: 80, amenities: ['Wifi'], dates: ['2027-05-01', '2027-05-08'], hour: 18 })).toEqual({
+      spaces: [expect.objectContaining({ spaceId: hall, freeDates: ['2027-05-01', '2027-05-08'] })],
+    });
+    expect(await search({ month: '2027-05', weekdays: ['Saturday'], hour: 9, name: 'hall' })).toMatchObject({
+      spaces: [{ spaceId: hall, freeDates: ['2027-05-01', '2027-05-08', '2027-05-15', '2027-05-22', '2027-05-29'] }],
+    });
+    expect(await search({ guests: 81 })).toEqual({ spaces: [], reason: 'No space matches.' });
+    await requested({ date: '2027-05-01', startHour: 18 });
+    expect(await search({ guests: 80, dates: ['2027-05-01'], hour: 18 })).toEqual({
+      spaces: [],
+      reason: '1 matching space is not free then.',
+    });
+    const near = { latitude: 52.5, longitude: 13.4 };
+    expect(await search({ near })).toEqual({ spaces: [], reason: 'No space matches.' });
+    expect(await search({ guests: 0 })).toMatch(/^ValidationError: guests must be a whole number, 1 to 100000/);
+    expect(await search({ near: { latitude: 91, longitude: 0 } })).toMatch(/^ValidationError: near.latitude/);
+    expect(await search({ amenities: ['Helipad'] })).toMatch(/^ValidationError: amenities.0 must be one of/);
+    expect(await search({ month: '2027-13' })).toMatch(/^ValidationError: month must be a month/);
+  });
+
   test('null, empty and text values count as they are meant', async () => {
     const bare = { communityId: null, startDate: '', weekdays: [], limit: null, cursor: '' };
     const meant = { ...bare, spaceIds: `["${hall}"]`, endDate: '2026-12-31', startHour: '10' };

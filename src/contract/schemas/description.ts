@@ -37,7 +37,7 @@ const Address = Type.Object(
   { title: 'Address', description: 'A postal address.' },
 );
 
-const Coordinates = Type.Object(
+export const Coordinates = Type.Object(
   {
     latitude: Type.Number({ minimum: -90, maximum: 90, description: 'Degrees north.' }),
     longitude: Type.Number({ minimum: -180, maximum: 180, description: 'Degrees east.' }),

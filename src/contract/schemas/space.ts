@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { WEEKDAYS } from '../../domain/calendar.ts';
 import type { CommunityId, SpaceId } from '../../domain/ids.ts';
+import { RATING } from '../../domain/limits.ts';
 import { HouseDto, HouseFactsDto, spaceFacts, spaceTexts } from './description.ts';
 import { Hour, Id, OneOf, PlainDate } from './scalars.ts';
 
@@ -68,6 +69,26 @@ const hoursAndRules = {
 
 const active = Type.Boolean({ description: 'Whether the space takes bookings.' });
 
+/** What a search adds to a space. */
+const searchResult = {
+  distance: Type.Optional(
+    Type.Number({ minimum: 0, description: 'How far its house is from the place of the search, in kilometres.' }),
+  ),
+  rating: Type.Optional(
+    Type.Object(
+      {
+        average: Type.Number({
+          minimum: RATING.min,
+          maximum: RATING.max,
+          description: 'Of 5 stars, with two decimals.',
+        }),
+        count: Type.Integer({ minimum: 1, description: 'How many reviews it is the average of.' }),
+      },
+      { title: 'Rating', description: 'How the space is rated. Absent if it has no reviews that you may read.' },
+    ),
+  ),
+};
+
 /** A space as MCP's `find_spaces` lists it. */
 export const SpaceListing = Type.Object({
   spaceId: Id<SpaceId>('Space identifier.'),
@@ -78,6 +99,13 @@ export const SpaceListing = Type.Object({
   ...hoursAndRules,
   ...spaceFacts,
   house: Type.Optional(HouseFactsDto),
+  ...searchResult,
+  freeDates: Type.Optional(
+    Type.Array(PlainDate('In the time zone of the space.'), {
+      description:
+        'Of the days that were asked for, those on which the space is free. check_availability has the hours.',
+    }),
+  ),
 });
 export type SpaceListing = Static<typeof SpaceListing>;
 
@@ -96,6 +124,29 @@ export const SpaceDto = Type.Object(
   { title: 'SpaceDto', description: 'A space with its terms.' },
 );
 export type SpaceDto = Static<typeof SpaceDto>;
+
+/** A space as a search finds it. */
+export const FoundSpace = Type.Object(
+  {
+    ...SpaceDto.properties,
+    ...searchResult,
+    freeDays: Type.Optional(
+      Type.Array(
+        Type.Object({
+          date: PlainDate('In the time zone of the space.'),
+          openHours: Type.Array(Hour('A start hour.'), { description: 'Start hours that can be booked.' }),
+          totalPrice: Type.Number({
+            minimum: 0,
+            description: 'The price of an event of the day, with the service fee.',
+          }),
+        }),
+        { description: 'Of the days that were asked for, those on which the space is free. Absent if none were.' },
+      ),
+    ),
+  },
+  { title: 'FoundSpace', description: 'A space with its terms. A search adds distance, rating and freeDays.' },
+);
+export type FoundSpace = Static<typeof FoundSpace>;
 
 /** A space with all that its community says of it. */
 export const SpaceDetails = Type.Object(

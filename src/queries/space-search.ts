@@ -1,0 +1,214 @@
+import type { Rating } from '../../projections/space-ratings.ts';
+import type { Account } from '../domain/account.ts';
+import { type Refusal, refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
+import type { Cents, CommunityId, PlainDate } from '../domain/ids.ts';
+import { priceOf } from '../domain/pricing.ts';
+import type { NamedSpace, Space } from '../domain/space.ts';
+import {
+  hoursOf,
+  matcherOf,
+  orderOf,
+  type Ranked,
+  type SpaceFilter,
+  type SpaceOrder,
+  searchedDays,
+  wrongSearch,
+} from '../domain/space-search.ts';
+import { hoursInTime } from '../domain/time-slots.ts';
+import { yieldEvery } from '../event-loop/slices.ts';
+import type { QueryDeps } from './query-deps.ts';
+import { mayReadReviews } from './reviews.ts';
+import { createSpaceIndex, type SpaceIndex } from './space-index.ts';
+import type { IndexedDay } from './space-table.ts';
+import { createSpaceQueries, isVisibleSpace } from './spaces.ts';
+
+export type SpaceSearch = {
+  readonly account: Account;
+  readonly filter: SpaceFilter;
+  readonly serviceFeePercent: number;
+  /** Default: fit. */
+  readonly sort?: SpaceOrder;
+  /** Whether to find spaces that take no bookings at the moment, too. */
+  readonly includeInactive?: boolean;
+  /** Whether to find spaces that are free on none of the days, too, after the others. */
+  readonly includeTaken?: boolean;
+  /** Results to leave out at the beginning. Default 0. */
+  readonly offset?: number;
+  readonly limit: number;
+};
+
+/** A day on which a space is free, with its price. */
+type FreeDay = { readonly date: PlainDate; readonly openHours: readonly number[]; readonly price: Cents };
+
+type FoundSpace = NamedSpace & {
+  /** The lowest on the days on which it is free; without those, of the first day; without days, of the space. */
+  readonly price: Cents;
+  readonly km?: number;
+  /** Absent if it has none that the account may read, and in lists by id. */
+  readonly rating?: Rating;
+  /** Absent if the search has no days. */
+  readonly freeDays?: readonly FreeDay[];
+};
+
+export type SpaceResults = {
+  /** How many there are, and how many of them are free on one of the days. */
+  readonly total: number;
+  readonly free: number;
+  /** The first day on which one of them is free. */
+  readonly firstFree: PlainDate | undefined;
+  readonly spaces: readonly FoundSpace[];
+};
+
+type Candidate = Ranked & {
+  /** Its place in the index. */
+  readonly at: number;
+  readonly firstFree: PlainDate | undefined;
+};
+
+/**
+ * The search for spaces, for REST, MCP and the console: those that an account may see and that are what a filter asks for. Refuses wrong
+ * filters (`ValidationError`) and a community that the account may not see (`ResourceNotFound`).
+ */
+export function createSpaceSearch(deps: QueryDeps) {
+  const { clock, readModels } = deps;
+  const indexWith = createSpaceIndex(deps);
+  const { communityOf } = createSpaceQueries(deps);
+
+  /** The communities, among those of rated spaces, whose reviews the account may read. */
+  async function readable(account: Account, rated: Iterable<CommunityId>): Promise<ReadonlySet<CommunityId>> {
+    const communities = [...new Set(rated)];
+    const may = await Promise.all(communities.map((id) => mayReadReviews({ readModels }, account, id)));
+    return new Set(communities.filter((_, at) => may[at]));
+  }
+
+  /** Adds the ratings that the account may read. */
+  async function withRatings(account: Account, { spaces }: SpaceIndex, candidates: readonly Candidate[]) {
+    const rated = candidates.filter(({ at }) => spaces[at]?.rating !== undefined);
+    const may = await readable(
+      account,
+      rated.map(({ space }) => space.communityId),
+    );
+    return candidates.map((one) => ({
+      ...one,
+      rating: may.has(one.space.communityId) ? spaces[one.at]?.rating : undefined,
+    }));
+  }
+
+  return async (search: SpaceSearch): Promise<SpaceResults | Refusal> => {
+    const { account, filter, sort = 'fit', offset = 0, limit } = search;
+    const now = clock();
+    const wrong = wrongSearch(filter, sort, now);
+    if (wrong !== undefined) return wrong;
+    const { communityId } = filter;
+    if (communityId !== undefined && (await communityOf(account, communityId)) === undefined)
+      return refuse('ResourceNotFound', `There is no community ${communityId}.`);
+    const index = await indexWith(searchedDays(filter, now) ?? []);
+    const compared = comparing(index, search, now);
+    const all = await candidatesOf(index, search, compared);
+    const ranked = sort === 'rating' ? await withRatings(account, index, all) : all;
+    const page = ranked.toSorted(orderOf(sort, filter)).slice(offset, offset + limit);
+    // A list by id works also while the bookings, which say whose reviews the account may read, are not readable.
+    const shown = sort === 'rating' || sort === 'id' ? page : await withRatings(account, index, page);
+    return {
+      total: all.length,
+      free: all.filter(({ isFree }) => isFree).length,
+      firstFree: firstOf(all.map(({ firstFree }) => firstFree)),
+      spaces: shown.map(({ at, space, price, km, rating }) => {
+        const { communityName = '', house } = index.spaces[at] ?? {};
+        const freeDays = compared.freeDays(space, at);
+        return { space, communityName, price, ...defined({ house, km, rating, freeDays }) };
+      }),
+    };
+  };
+}
+
+/** A search at a moment, with the days of the index. */
+function comparing({ days: indexed }: SpaceIndex, { filter, serviceFeePercent }: SpaceSearch, now: number) {
+  const dates = searchedDays(filter, now);
+  const days = (dates ?? []).map((date) => indexed.get(date) ?? NO_DAY);
+  const wanted = filter.hour === undefined ? ANY_HOUR : 1 << filter.hour;
+  const { maxPrice } = filter;
+  const prices = new Map<Cents, Cents>();
+  const times = new Map<string, readonly number[]>();
+
+  /** Most spaces have one of a few fees. */
+  const priceOfFee = (fee: Cents): Cents =>
+    prices.getOrInsertComputed(fee, () => priceOf(fee, serviceFeePercent).totalPrice);
+  const isTooMuch = (fee: Cents): boolean => maxPrice !== undefined && priceOfFee(fee) > maxPrice;
+
+  /** The hours of each day that can be requested now. Most spaces have one of a few zones and notices. */
+  const timesOf = (space: Space): readonly number[] =>
+    times.getOrInsertComputed(`${space.timeZone} ${space.noticeHours} ${space.horizonDays}`, () =>
+      (dates ?? []).map((date) => hoursInTime(space, date, now)),
+    );
+
+  /** The days on which a space is free, by their places among all. */
+  function eachFree(space: Space, at: number, onDay: (index: number, hours: number, fee: Cents) => void): void {
+    if (!space.active) return;
+    const time = timesOf(space);
+    // Runs 300,000 times for 10,000 spaces and a month.
+    for (let index = 0; index < days.length; index += 1) {
+      const day = days[index] ?? NO_DAY;
+      const hours = (day.hours[at] ?? 0) & (time[index] ?? 0);
+      if ((hours & wanted) === 0) continue;
+      const fee = day.fees[at] ?? space.eventFee;
+      if (!isTooMuch(fee)) onDay(index, hours, fee);
+    }
+  }
+
+  return {
+    /** Whether a space is free on one of the days, from when, and its price. Undefined if that is too high. */
+    offer(space: Space, at: number): Pick<Candidate, 'isFree' | 'firstFree' | 'price'> | undefined {
+      let first = -1;
+      let least = space.eventFee;
+      eachFree(space, at, (index, _, fee) => {
+        if (first === -1) [first, least] = [index, fee];
+        else if (fee < least) least = fee;
+      });
+      if (first !== -1) return { isFree: true, firstFree: dates?.[first], price: priceOfFee(least) };
+      const fee = days[0]?.fees[at] ?? space.eventFee;
+      return isTooMuch(fee) ? undefined : { isFree: dates === undefined, firstFree: undefined, price: priceOfFee(fee) };
+    },
+
+    freeDays(space: Space, at: number): readonly FreeDay[] | undefined {
+      const free: FreeDay[] = [];
+      eachFree(space, at, (index, hours, fee) => {
+        const date = dates?.[index];
+        if (date !== undefined) free.push({ date, openHours: hoursOf(hours), price: priceOfFee(fee) });
+      });
+      return dates && free;
+    },
+  };
+}
+
+/** The spaces that are what the filter asks for. */
+async function candidatesOf(
+  { spaces }: SpaceIndex,
+  { account, filter, includeInactive = false, includeTaken = false }: SpaceSearch,
+  { offer }: ReturnType<typeof comparing>,
+): Promise<readonly Candidate[]> {
+  const nextSlice = yieldEvery(1);
+  const matches = matcherOf(filter);
+  const found: Candidate[] = [];
+  for (const [at, { space, searched }] of spaces.entries()) {
+    if (at % STEP === 0) await nextSlice();
+    if (!isVisibleSpace(account, space) || !(space.active || includeInactive)) continue;
+    const match = matches(searched);
+    const offered = match && offer(space, at);
+    if (offered !== undefined && (offered.isFree || includeTaken))
+      found.push({ at, space, capacity: searched.capacity, ...offered, ...match });
+  }
+  return found;
+}
+
+/** Spaces that are compared between two looks at the time. */
+const STEP = 64;
+const ANY_HOUR = -1;
+const NO_DAY: IndexedDay = { hours: [], fees: [] };
+
+const firstOf = (dates: readonly (PlainDate | undefined)[]): PlainDate | undefined =>
+  dates.reduce(
+    (first, date) => (date !== undefined && (first === undefined || date < first) ? date : first),
+    undefined,
+  );
