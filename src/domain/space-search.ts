@@ -139,8 +139,7 @@ export type SearchedSpace = {
 /** Whether a space is what a filter asks for, and how far away it is, apart from days and prices. Words are folded once, not for each space. */
 export function matcherOf(filter: SpaceFilter): (searched: SearchedSpace) => { readonly km?: number } | undefined {
   const { guests, communityId, near, within = DEFAULT_WITHIN_KM, amenities = [], kind, hour } = filter;
-  const nameWords = wordsOf(filter.name ?? '');
-  const placeWords = wordsOf(filter.place ?? '');
+  const [nameWords, placeWords] = [filter.name, filter.place].map((text) => (text ? wordsOf(text) : undefined));
   return ({ space, name, communityName, address, capacity, coordinates }) => {
     const { facts = {} } = space;
     if (communityId !== undefined && space.communityId !== communityId) return undefined;
@@ -148,8 +147,8 @@ export function matcherOf(filter: SpaceFilter): (searched: SearchedSpace) => { r
     if (kind !== undefined && facts.kind !== kind) return undefined;
     if (!amenities.every((amenity) => facts.amenities?.includes(amenity))) return undefined;
     if (hour !== undefined && !isStartHour(space, hour)) return undefined;
-    if (nameWords.length > 0 && !isCalled([name, communityName], nameWords)) return undefined;
-    if (placeWords.length > 0 && !isCalled([address, communityName], placeWords)) return undefined;
+    if (nameWords !== undefined && !isCalled([name, communityName], nameWords)) return undefined;
+    if (placeWords !== undefined && !isCalled([address, communityName], placeWords)) return undefined;
     if (near === undefined) return NO_DISTANCE;
     const km = coordinates && distanceKm(near, coordinates);
     return km === undefined || km > within ? undefined : { km };

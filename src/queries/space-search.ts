@@ -41,7 +41,7 @@ export type SpaceSearch = {
 /** A day on which a space is free, with its price. */
 type FreeDay = { readonly date: PlainDate; readonly openHours: readonly number[]; readonly price: Cents };
 
-type FoundSpace = NamedSpace & {
+export type FoundSpace = NamedSpace & {
   /** The lowest on the days on which it is free; without those, of the first day; without days, of the space. */
   readonly price: Cents;
   readonly km?: number;

@@ -381,3 +381,86 @@ describe('bad input', () => {
     expect(refused.text).toContain('Kept</textarea>');
   });
 });
+
+describe('searching by more than a date', () => {
+  const found = async (query: string) => {
+    const page = await brand.open(`/console/find?${query}`);
+    return { page, names: namesOf(page).map(({ label }) => label) };
+  };
+  const of = (query: string) => `community=${community}&name=loft&${query}`;
+
+  beforeAll(async () => {
+    const { catalogue } = running.service.core.commands;
+    const wanted = { seated: 40, kind: 'Loft', amenities: ['Wifi', 'Piano'] } as const;
+    accepted(await catalogue.describeSpace({ spaceId: spaceId(cheap), wanted }, CONTEXT));
+    const coordinates = { latitude: 24.7, longitude: 46.7 };
+    const address = { street: 'Palm Street 3', city: 'Riyadh', country: 'SA' };
+    const house = { communityId: communityId(community), wanted: { coordinates, address } };
+    accepted(await catalogue.describeCommunity(house, CONTEXT));
+  });
+
+  test('finds by guests, kind, amenities and place', async () => {
+    const loft = ['👩‍👩‍👧‍👦 Loft'];
+    expect((await found(of('guests=40'))).names).toEqual(loft);
+    expect((await found(of('guests=41'))).names).toEqual([]);
+    expect((await found(of('kind=Loft&amenity=Wifi&amenity=Piano'))).names).toEqual(loft);
+    expect((await found(of('amenity=Wifi&amenity=Parking'))).names).toEqual([]);
+    expect((await found(of('place=palm+riyadh'))).names).toEqual(loft);
+    expect((await found(of('place=paris'))).names).toEqual([]);
+    const near = await found(of('place=24.6,+46.7&within=50'));
+    expect(near.names).toEqual(loft);
+    expect(textOf(near.page.text)).toContain('11.1 km away');
+    expect((await found(of('place=24.6,46.7&within=5'))).names).toEqual([]);
+  });
+
+  test('finds what is free on one of several dates, or on any Saturday of a month', async () => {
+    const [first, second] = [freshDate(), freshDate()];
+    for (let hour = 8; hour < 20; hour += 1) await request(2, first, hour);
+    const either = await found(of(`date=${first}&date2=${second}&hour=12`));
+    expect(linksOf(either.page, `/console/find/${cheap}?date=`).map(({ href }) => href)).toEqual(
+      [1, 2].map(() => `/console/find/${cheap}?date=${second}&start=12`),
+    );
+    const month = inDays(60).slice(0, 7);
+    const saturdays = await found(of(`month=${month}&weekday=Saturday&hour=12`));
+    const days = linksOf(saturdays.page, `/console/find/${cheap}?date=${month}`).map(({ label }) => label);
+    expect(days.slice(1).length).toBeGreaterThan(3);
+    expect(days.slice(1).every((label) => label.startsWith('Sat '))).toBe(true);
+    expect(textOf(saturdays.page.text)).toContain('Free on a Saturday in ');
+  });
+
+  test('keeps every field in the addresses of its links, and in its form', async () => {
+    const date = freshDate();
+    const query = of(`guests=41&date=${date}&hour=10&max=500.00&kind=Loft&amenity=Wifi&amenity=Piano&sort=price`);
+    const { page } = await found(query);
+    const [way] = linksOf(page, '/console/find?').filter(({ label }) => label.startsWith('Any number of guests'));
+    const asked = new URLSearchParams(query);
+    asked.delete('guests');
+    expect([...new URLSearchParams(way?.href.split('?')[1])].toSorted()).toEqual([...asked].toSorted());
+    for (const field of [
+      'guests" name="guests" type="number" value="41"',
+      'value="Wifi" checked',
+      'value="price" selected',
+    ])
+      expect(page.text).toContain(field);
+  });
+
+  test.each([
+    ['guests', '0', 'whole number, 1 to 100000'],
+    ['guests', '-1', 'whole number, 1 to 100000'],
+    ['guests', '1000000000', 'whole number, 1 to 100000'],
+    ['place', '91,0', 'latitude of -90 to 90'],
+    ['amenity', 'Helipad', 'amenities of the list'],
+    ['kind', 'Castle', 'one of the list'],
+    ['month', '2027-13', 'a month such as'],
+    ['weekday', 'Saturday', 'Choose a month'],
+    ['weekday', 'Caturday', 'one of the list'],
+    ['sort', 'distance', 'coordinates'],
+    ['sort', 'beauty', 'one of the list'],
+    ['date2', '2026-02-30', 'There is no 30 February 2026'],
+  ])('a wrong %s “%s” is reported', async (name, value, problem) => {
+    const { page, names } = await found(new URLSearchParams({ [name]: value }).toString());
+    const [, error = ''] = new RegExp(`id="${name}-error"[^>]*>(.*?)</p>`, 's').exec(page.text) ?? [];
+    expect(textOf(error)).toContain(problem);
+    expect([names, page.status]).toEqual([[], 422]);
+  });
+});

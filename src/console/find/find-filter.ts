@@ -1,74 +1,177 @@
-import { daysLater, LAST_ZONE, localDate } from '../../domain/calendar.ts';
+import { daysLater, LAST_ZONE, localDate, WEEKDAYS } from '../../domain/calendar.ts';
 import type { Community } from '../../domain/community.ts';
+import type { Refusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
-import type { Cents, PlainDate } from '../../domain/ids.ts';
-import { HOUR, hasLength, SEARCH } from '../../domain/limits.ts';
+import { AMENITIES, SPACE_KINDS } from '../../domain/description.ts';
+import type { PlainDate } from '../../domain/ids.ts';
+import { HOUR } from '../../domain/limits.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
-import { addressOf } from '../parts/links.ts';
+import { placeOf, SPACE_ORDERS, type SpaceFilter, type SpaceOrder, wrongSearch } from '../../domain/space-search.ts';
+import { problemOf } from '../parts/forms.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 
 /** What a brand searches for. */
 export type FindFilter = {
-  readonly date: PlainDate;
-  /** Only spaces in which an event can start at this hour. */
-  readonly hour?: number | undefined;
-  readonly communityId?: number | undefined;
-  /** The highest price of a booking, fees included. */
-  readonly most?: Cents | undefined;
-  /** Words that the name contains. */
-  readonly name?: string | undefined;
+  readonly asked: SpaceFilter;
+  readonly sort: SpaceOrder;
   /** From 1. */
   readonly page: number;
 };
 
+/** The fields for dates: a space must be free on one of them. */
+export const DATE_FIELDS = ['date', 'date2', 'date3'] as const;
+
+/** How the fields of the form are called, in its order. */
+export const FIND_LABELS = {
+  guests: 'Guests',
+  place: 'Place or house',
+  date: 'Date',
+  hour: 'Start time',
+  max: 'Maximum price',
+  date2: 'or on',
+  date3: 'or on (a third date)',
+  month: 'Instead of dates: any day in',
+  weekday: 'Only on',
+  within: 'Within, around coordinates',
+  kind: 'Kind of room',
+  community: 'Community',
+  name: 'Name contains',
+  amenity: 'Amenities',
+  sort: 'Sort by',
+} as const;
+type FindField = keyof typeof FIND_LABELS;
+
 /** The earliest date that is still today somewhere. */
 export const earliestDate = (now: number): PlainDate => localDate(now, LAST_ZONE);
 
-/** Reads a filter from the query of its page. The default date is tomorrow. */
+/** Reads a filter from the query of its page. Without dates and month, it is for tomorrow. A month takes the place of the dates. */
 export function readFilter(
   query: Form,
   now: number,
   communities: readonly Community[],
 ): { readonly filter: FindFilter; readonly problems: Problems } {
-  const problems: Record<string, string> = {};
-  const text = (name: string) => query.text(name);
+  const problems: Partial<Record<FindField, string>> = {};
+  const text = (name: FindField) => query.text(name);
+  const whole = (name: FindField) => (text(name) === '' ? undefined : query.integer(name));
+  const oneOf = <T extends string>(name: FindField, list: readonly T[]): T | undefined => {
+    const chosen = list.find((one) => one === text(name));
+    if (chosen === undefined && text(name) !== '') problems[name] = 'Choose one of the list.';
+    return chosen;
+  };
 
-  let date = daysLater(localDate(now, 'UTC'), 1);
-  if (text('date') !== '') {
-    const read = readDate(text('date'));
-    if (read.date === undefined) problems.date = read.problem;
-    else if (read.date < earliestDate(now)) problems.date = 'Choose today or a later date.';
-    else date = read.date;
-  }
-  const hour = text('hour') === '' ? undefined : query.integer('hour');
+  const days = readDays(query, now, problems);
+  const hour = whole('hour');
   if (hour !== undefined && !(hour >= HOUR.min && hour <= HOUR.max)) problems.hour = 'Choose a start time of the list.';
-  const communityId = text('community') === '' ? undefined : query.integer('community');
+  const communityId = whole('community');
   if (communityId !== undefined && !communities.some((one) => one.communityId === communityId))
     problems.community = 'There is no such community any more. Choose another one, or all of them.';
-  const most = text('max') === '' ? undefined : parseAmount(text('max'));
-  if (text('max') !== '' && most === undefined) problems.max = `“Maximum price” ${AMOUNT_RULE}.`;
+  const maxPrice = text('max') === '' ? undefined : parseAmount(text('max'));
+  if (text('max') !== '' && maxPrice === undefined) problems.max = `“${FIND_LABELS.max}” ${AMOUNT_RULE}.`;
+  const amenities = AMENITIES.filter((one) => query.all('amenity').includes(one));
+  if (query.all('amenity').some((name) => !amenities.some((one) => one === name)))
+    problems.amenity = 'Choose amenities of the list.';
+  const weekday = oneOf('weekday', WEEKDAYS);
+  const near = isPoint(text('place')) ? placeOf(text('place')) : undefined;
 
-  if (!hasLength(text('name'), SEARCH)) problems.name = `Search for at most ${SEARCH.max} characters.`;
-
+  const asked: SpaceFilter = defined({
+    ...days,
+    hour,
+    communityId,
+    maxPrice,
+    near,
+    guests: whole('guests'),
+    place: near === undefined ? text('place') || undefined : undefined,
+    within: near === undefined ? undefined : whole('within'),
+    weekdays: weekday && [weekday],
+    amenities: amenities.length === 0 ? undefined : amenities,
+    kind: oneOf('kind', SPACE_KINDS),
+    name: text('name') || undefined,
+  });
+  const sort = oneOf('sort', SPACE_ORDERS) ?? (near === undefined ? 'fit' : 'distance');
   const page = query.integer('page');
   return {
-    problems,
-    filter: {
-      date,
-      ...defined({ hour, communityId, most, name: text('name') || undefined }),
-      page: page >= 1 ? page : 1,
-    },
+    problems: { ...problemsOf(wrongSearch(asked, sort, now)), ...problems },
+    filter: { asked, sort, page: page >= 1 ? page : 1 },
   };
 }
 
-/** The page of a filter. */
-export const findPath = ({ date, hour, communityId, most, name, page }: FindFilter): string =>
-  addressOf('/console/find', {
-    date,
-    hour: hour?.toString(),
-    community: communityId?.toString(),
-    max: most === undefined ? undefined : formatAmount(most),
-    name,
-    page: page > 1 ? String(page) : undefined,
+/** Whether a place is a latitude and a longitude. */
+const isPoint = (text: string): boolean => /^[-\d.\s]+,[-\d.\s]+$/.test(text);
+
+function readDays(
+  query: Form,
+  now: number,
+  problems: Partial<Record<FindField, string>>,
+): { readonly dates?: readonly PlainDate[] | undefined; readonly month?: string | undefined } {
+  if (query.text('month') !== '') return { month: query.text('month') };
+  const dates = DATE_FIELDS.flatMap((field) => {
+    if (query.text(field) === '') return [];
+    const { date, problem } = readDate(query.text(field));
+    if (date === undefined) problems[field] = problem;
+    else if (date < earliestDate(now)) problems[field] = 'Choose today or a later date.';
+    else return [date];
+    return [];
   });
+  return { dates: dates.length === 0 ? [daysLater(localDate(now, 'UTC'), 1)] : dates };
+}
+
+/** A rule that is broken, at the field of the form. */
+function problemsOf(refusal: Refusal | undefined): Problems {
+  if (refusal === undefined) return {};
+  const near = 'Write coordinates as a latitude of -90 to 90 and a longitude of -180 to 180, such as 52.52, 13.40.';
+  return problemOf(refusal, FIND_LABELS, {
+    near: { field: 'place', text: near },
+    maxPrice: { field: 'max', text: `“${FIND_LABELS.max}” ${AMOUNT_RULE}.` },
+    sort: { field: 'sort', text: 'To sort by distance, write coordinates as the place.' },
+    weekday: { field: 'weekday', text: 'Choose a month for this day of the week.' },
+  });
+}
+
+/** The page of a filter. */
+export function findPath({ asked, sort, page }: FindFilter): string {
+  const { near, dates = [], hour, maxPrice, amenities = [] } = asked;
+  const single: Readonly<Record<string, string | number | undefined>> = {
+    guests: asked.guests,
+    place: near === undefined ? asked.place : `${near.latitude}, ${near.longitude}`,
+    ...Object.fromEntries(DATE_FIELDS.map((field, at) => [field, dates[at]])),
+    month: asked.month,
+    weekday: asked.weekdays?.[0],
+    hour,
+    max: maxPrice === undefined ? undefined : formatAmount(maxPrice),
+    within: asked.within,
+    kind: asked.kind,
+    community: asked.communityId,
+    name: asked.name,
+    sort: sort === (near === undefined ? 'fit' : 'distance') ? undefined : sort,
+    page: page > 1 ? page : undefined,
+  };
+  const given = Object.entries(single).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return `/console/find?${new URLSearchParams([...given, ...amenities.map((one) => ['amenity', one])])}`;
+}
+
+/** What narrows a search besides its days. */
+export const NARROWING = [
+  'guests',
+  'place',
+  'near',
+  'hour',
+  'maxPrice',
+  'amenities',
+  'kind',
+  'communityId',
+  'name',
+] as const satisfies readonly (keyof SpaceFilter)[];
+
+/** How many fields narrow a search besides its days. */
+export const narrowed = (asked: SpaceFilter): number => NARROWING.filter((field) => asked[field] !== undefined).length;
+
+/** A filter without some fields. */
+export function without({ asked, sort }: FindFilter, fields: readonly (keyof SpaceFilter)[]): FindFilter {
+  const left: SpaceFilter = Object.fromEntries(
+    Object.entries(asked).filter(([field]) => !fields.some((one) => one === field)),
+  );
+  const { near, within, ...rest } = left;
+  const isSorted = sort !== 'distance' || near !== undefined;
+  return { asked: near === undefined ? rest : left, sort: isSorted ? sort : 'fit', page: 1 };
+}

@@ -1,0 +1,154 @@
+import { addressLine } from '../../domain/description.ts';
+import type { Space } from '../../domain/space.ts';
+import type { SpaceFilter } from '../../domain/space-search.ts';
+import { amount, clock, counted, dayAndMonth, duration, longDate, monthName, zoneName } from '../../html/formats.ts';
+import { type Html, html, named } from '../../html/html.ts';
+import type { FoundSpace, SpaceResults } from '../../queries/space-search.ts';
+import { onlyZone } from '../parts/booking-views.ts';
+import { factsLine } from '../parts/description-views.ts';
+import { pager } from '../parts/links.ts';
+import { ratingText } from '../parts/review-views.ts';
+import { type FindFilter, findPath } from './find-filter.ts';
+import { spacePath } from './space-page.ts';
+
+/** Start times, or days, of a space that the list shows at first. */
+const SHOWN_HOURS = 6;
+
+/** Which days a search is for: `Fri 20 November 2026`, `one of 3 days`, `a Saturday in May 2027`. */
+export function daysText({ dates = [], month, weekdays }: SpaceFilter): string {
+  const [first, ...others] = dates;
+  if (month !== undefined) return `a ${weekdays?.[0] ?? 'day'} in ${monthName(month)}`;
+  if (first === undefined || others.length > 0) return `one of ${counted(dates.length, 'day')}`;
+  return longDate(first);
+}
+
+/** The one date of a search; undefined if it is for several days. */
+const onlyDate = ({ dates = [], month }: SpaceFilter) =>
+  month === undefined && dates.length === 1 ? dates[0] : undefined;
+
+type Shown = {
+  readonly results: SpaceResults;
+  readonly filter: FindFilter;
+  readonly perPage: number;
+  readonly currency: string;
+  /** The buttons of a space. */
+  readonly actionsOf: (space: Space) => Html;
+};
+
+const ORDER_TEXTS = {
+  fit: 'by price',
+  price: 'by price',
+  rating: 'by rating',
+  distance: 'by distance',
+  id: 'by number',
+} as const;
+
+/** A page of the results. */
+export function resultList({ results, filter, perPage, currency, actionsOf }: Shown): Html {
+  const { asked, sort, page } = filter;
+  const { total, free, spaces } = results;
+  const last = Math.ceil(total / perPage);
+  const to = (wanted: number) => findPath({ ...filter, page: wanted });
+  const pageZone = onlyZone(spaces.map(({ space }) => space));
+  const at = asked.hour === undefined ? '' : ` at ${clock(asked.hour)}`;
+  const order = sort === 'fit' && asked.guests !== undefined ? 'the smallest that fits first' : ORDER_TEXTS[sort];
+  return html`<p class="muted">${counted(total, 'space')}, ${free} of them with a free time${at}. Free ones first,
+${order}.${pageZone && ` All times are ${zoneName(pageZone)}.`}</p>
+<ul class="finds">${spaces.map((one) => card(one, asked, { currency, pageZone, actions: actionsOf(one.space) }))}</ul>
+${pager(
+  { previous: page > 1 ? to(page - 1) : undefined, next: page < last ? to(page + 1) : undefined },
+  { previous: `Page ${page - 1}`, here: `Page ${page} of ${last}`, next: `Page ${page + 1}` },
+)}`;
+}
+
+type Around = { readonly currency: string; readonly pageZone: string | undefined; readonly actions: Html };
+
+function card(found: FoundSpace, asked: SpaceFilter, { currency, pageZone, actions }: Around): Html {
+  const { space, price, freeDays = [] } = found;
+  const date = freeDays[0]?.date ?? onlyDate(asked);
+  const href = spacePath(space.spaceId, { ...(date && { date }), start: asked.hour });
+  const isVaried = new Set(freeDays.map((day) => day.price)).size > 1;
+  return html`<li class="find${freeDays.length === 0 && ' none'}">${pictureOf(space)}
+<div class="what"><h2><a href="${href}">${named(space.name)}</a></h2>
+${whereLine(found, pageZone)}
+${space.facts && html`<p class="muted small">${factsLine(space.facts)}</p>`}
+${timesOf(found, asked)}
+${actions}</div>
+<p class="cost"><strong>${isVaried && 'from '}${amount(price, currency)}</strong>
+<span class="muted small">for ${duration(space.durationHours)}, fees included</span></p></li>`;
+}
+
+/** The house, where it is, how far away, and the rating. */
+function whereLine({ space, communityName, house, km, rating }: FoundSpace, pageZone: string | undefined): Html {
+  const address = house?.address && addressLine(house.address);
+  return html`<p class="muted small">${named(communityName)}${address !== undefined && html`, ${named(address)}`}${
+    space.timeZone !== pageZone && html`, ${zoneName(space.timeZone)}`
+  }${km !== undefined && ` · ${km.toFixed(1)} km away`}${rating && html` · ${ratingText(rating)}`}</p>`;
+}
+
+/** The start times of the only day, or the days, on which the space is free. */
+function timesOf({ space, freeDays = [] }: FoundSpace, asked: SpaceFilter): Html {
+  const [only, ...others] = freeDays;
+  const isOneDay = onlyDate(asked) !== undefined;
+  const days = isOneDay ? 'this day' : 'these days';
+  if (only === undefined)
+    return html`<p class="muted small">${space.active ? `No free time on ${days}.` : 'Not taking bookings at the moment.'}</p>`;
+  if (isOneDay || (others.length === 0 && asked.hour === undefined))
+    return hourLinks(space, only, asked.hour, isOneDay ? '' : `${dayAndMonth(only.date)}: `);
+  return linkRow(
+    space,
+    'Free on',
+    0,
+    freeDays.map(({ date }) => ({
+      href: spacePath(space.spaceId, { date, start: asked.hour }),
+      label: dayAndMonth(date),
+      isChosen: false,
+    })),
+  );
+}
+
+/** The start times around the chosen one, or the first ones. */
+function hourLinks(
+  space: Space,
+  { date, openHours }: NonNullable<FoundSpace['freeDays']>[number],
+  chosen: number | undefined,
+  day: string,
+): Html {
+  const before = chosen === undefined ? 0 : openHours.indexOf(chosen) - SHOWN_HOURS / 2;
+  const links = openHours.map((start) => ({
+    href: spacePath(space.spaceId, { date, start }),
+    label: clock(start),
+    isChosen: start === chosen,
+  }));
+  return html`${day}${linkRow(space, 'Starts at', before, links)}`;
+}
+
+/** Some links from one on. The others appear in their places on request (`find.css`). */
+function linkRow(
+  space: Space,
+  what: string,
+  wanted: number,
+  links: readonly { readonly href: string; readonly label: string; readonly isChosen: boolean }[],
+): Html {
+  const from = Math.max(0, Math.min(wanted, links.length - SHOWN_HOURS));
+  const isShown = (index: number) => index >= from && index < from + SHOWN_HOURS;
+  const more = links.length - SHOWN_HOURS;
+  const where = html`<span class="visually-hidden"> in ${named(space.name)}</span>`;
+  return html`<div class="open-hours"><span class="visually-hidden">${what} </span>${links.map(
+    ({ href, label, isChosen }, index) =>
+      html`<a class="hour${!isShown(index) && ' far'}" href="${href}"${isChosen && html` aria-current="true"`}>${label}</a>`,
+  )}${
+    more > 0 &&
+    html`<details><summary><span class="less">and ${more} more</span><span class="all">show fewer</span>${where}</summary></details>`
+  }</div>`;
+}
+
+/** Number of colours (`.tone-0` to `.tone-7`). */
+const TONES = 8;
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** What a card shows of a space: the first letter of its name, in the colour of its community. Hidden from screen readers. */
+function pictureOf({ name, communityId }: Space): Html {
+  const [first] = graphemes.segment(name.trim());
+  return html`<span class="initial tone-${communityId % TONES}" aria-hidden="true">${first?.segment.toLocaleUpperCase('en')}</span>`;
+}
