@@ -2,7 +2,7 @@ import { type AccountKey, accountKey } from '../src/domain/account.ts';
 import { accountChange, type Topic } from '../src/domain/account-change.ts';
 import type {
   ApiKeyEvent,
-  BrandAdded,
+  BrandEvent,
   CalendarFeedEvent,
   ClosureEvent,
   CommunityEvent,
@@ -33,7 +33,7 @@ export type AccountHistoryDocument = {
  */
 type Changing =
   | CommunityEvent
-  | BrandAdded
+  | BrandEvent
   | SpaceEvent
   | ClosureEvent
   | ApiKeyEvent
@@ -74,6 +74,8 @@ export const accountHistory = projection<AccountHistoryDocument, Changing>({
     CommunityDescribed: entryOf,
     CommunityPhotosChanged: entryOf,
     BrandAdded: entryOf,
+    BrandSuspended: entryOf,
+    BrandReinstated: entryOf,
     SpaceAdded: entryOf,
     SpaceChanged: entryOf,
     SpaceClosed: entryOf,

@@ -163,6 +163,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     done();
   });
 
+  const { isSuspended } = core.credentials;
   const authenticate = authenticateEither(
     core.apiKeyUsage.trackUsage(createApiKeyAuthentication(core.credentials)),
     authorizationServer.accessTokens.authenticate,
@@ -176,6 +177,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       queries,
       clock: core.clock,
       authenticate,
+      isSuspended,
       challenge,
       settings: config,
       // Time-zone data has versions, too.
@@ -183,7 +185,9 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     }),
   );
   const { publicUrl } = config;
-  await app.register(calendarFeedRoute({ findFeed: createFeedSearch(core), queries, publicUrl, logId: core.logId }));
+  await app.register(
+    calendarFeedRoute({ findFeed: createFeedSearch(core), isSuspended, queries, publicUrl, logId: core.logId }),
+  );
   const { inbox } = core.mail;
   if (inbox !== undefined) inboxPages(app, inbox);
   await app.register(photoRoute(core));
@@ -191,9 +195,10 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   await app.register(authorizationServer.routes);
   const { accessTokens, resources } = authorizationServer;
   const tools = { commands, queries, clock: core.clock, pricing: config };
-  await app.register(mcpRoutes({ tools, accessTokens, resources, version: manifest.version }));
+  await app.register(mcpRoutes({ tools, accessTokens, isSuspended, resources, version: manifest.version }));
   await registerConsole(app, {
     ...core,
+    isSuspended,
     readModels: projector.readModels,
     connectedApps: authorizationServer.connectedApps,
     clients: authorizationServer.clients,

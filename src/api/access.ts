@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Access, isCheckOld, isOutsideRole, refuseAccess } from '../auth/access.ts';
 import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
 import { actorOf, type Caller } from '../auth/caller.ts';
+import { type IsSuspended, SUSPENDED } from '../auth/suspension.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { scopesGranting } from '../domain/permissions.ts';
 import { traceOf } from '../http/trace.ts';
@@ -57,10 +58,10 @@ export function createAuthentication({ authenticate, challenge }: Authentication
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>;
 
 /**
- * The hooks that enforce access to a route: `check` before the request is parsed, with 401, then InsufficientPermissions, then ScopeViolation
+ * The hooks that enforce access to a route: `check` before the request is parsed, with 401, then 403 for a suspended account, then InsufficientPermissions, then ScopeViolation
  * (docs/decisions/rest-api.md), and `checkAgain` once it has its turn. One per route, so that calls need no lookup.
  */
-export function createAccessHooks(deps: AuthenticationDeps) {
+export function createAccessHooks(deps: AuthenticationDeps & { readonly isSuspended: IsSuspended }) {
   const authenticated = createAuthentication(deps);
   return (access: Access): { readonly check: Hook; readonly checkAgain: Hook } => {
     // RFC 6750, 3.1. An API key cannot ask for more, nor an app for more than the role of its user.
@@ -69,6 +70,7 @@ export function createAccessHooks(deps: AuthenticationDeps) {
       const checkedAt = performance.now();
       const caller = await authenticated(request, reply);
       if (caller === undefined) return reply;
+      if (await deps.isSuspended(caller.account)) return sendRefusal(reply, SUSPENDED);
       const refused = refuseAccess(caller, access);
       if (refused === undefined) {
         request.caller = caller;

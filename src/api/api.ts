@@ -1,6 +1,7 @@
 import cors from '@fastify/cors';
 import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticate } from '../auth/authenticate.ts';
+import type { IsSuspended } from '../auth/suspension.ts';
 import type { Commands } from '../commands/commands.ts';
 import { PREFIX, type Settings } from '../description/settings.ts';
 import { registerCompression } from '../http/compression.ts';
@@ -25,6 +26,7 @@ export type ApiDeps = {
   readonly queries: Queries;
   readonly clock: Clock;
   readonly authenticate: Authenticate;
+  readonly isSuspended: IsSuspended;
   /** The `WWW-Authenticate` challenge of a 401. */
   readonly challenge: string;
   /** Facts about this installation in the description. */

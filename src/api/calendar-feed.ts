@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyPluginAsync } from 'fastify';
 import { isCheckOld } from '../auth/access.ts';
 import type { FindFeed } from '../auth/calendar-feeds.ts';
+import { type IsSuspended, SUSPENDED } from '../auth/suspension.ts';
 import { busyBooking, namedBooking, uidOf } from '../contract/calendar-event.ts';
 import { CALENDAR_END, type CalendarEvent, calendarBegin, eventText } from '../contract/icalendar.ts';
 import { accountKey } from '../domain/account.ts';
@@ -12,7 +13,7 @@ import { createTurns } from '../http/turns.ts';
 import type { Feed, FeedEntry } from '../queries/calendar-feeds.ts';
 import type { Queries } from '../queries/queries.ts';
 import { sendTagged } from './entity-tags.ts';
-import { sendError } from './errors.ts';
+import { sendError, sendRefusal } from './errors.ts';
 
 /** Concurrent answers with one feed. Further ones wait: a client that reads slowly holds up no other feed. */
 const PER_FEED = 2;
@@ -23,6 +24,7 @@ const MAX_TAGGED = 4 * 1024 * 1024;
 
 type Deps = {
   readonly findFeed: FindFeed;
+  readonly isSuspended: IsSuspended;
   readonly queries: Pick<Queries, 'accounts' | 'calendarFeeds' | 'spaces'>;
   readonly publicUrl: string;
   /** The id of the log, for the ids of events. */
@@ -50,6 +52,7 @@ export const calendarFeedRoute =
       if ((await ofAccount.take(accountKey(feed.account), reply.raw)) === undefined) return reply.hijack();
       if (isCheckOld(checkedAt) && (await deps.findFeed(secret)) === undefined)
         return sendError(reply, 'ResourceNotFound', NO_FEED);
+      if (await deps.isSuspended(feed.account)) return sendRefusal(reply, SUSPENDED);
       const chunks = chunksOf(feed, deps);
       const hash = createHash('sha256');
       const parts: Buffer[] = [];

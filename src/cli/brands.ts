@@ -1,7 +1,11 @@
 import type { Command } from '@commander-js/extra-typings';
+import type { BrandDocument } from '../../projections/brands.ts';
 import { toOperatorBrand } from '../contract/account.ts';
+import { isRefusal } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
+import { wholeNumber } from './arguments.ts';
 import { contactCommand } from './contact.ts';
-import { operated } from './operation.ts';
+import { type Answer, operated } from './operation.ts';
 import { answer, subcommand } from './subcommand.ts';
 
 export function brandCommands(venue: Command): void {
@@ -16,9 +20,38 @@ export function brandCommands(venue: Command): void {
       }),
     );
 
+  subcommand(
+    brand,
+    'suspend',
+    'refuse a brand everything that it may do, until it is reinstated; nothing of it is lost',
+    'brand suspend 3 --reason "Requests that nobody keeps"',
+  )
+    .argument('<id>', 'id of the brand', wholeNumber)
+    .option('--reason <text>', 'why; the brand reads it in its history once it is reinstated')
+    .action(
+      operated(async ({ commands, queries, context }, id, { reason }) => {
+        const outcome = await commands.catalogue.suspendBrand({ brandId: id, ...defined({ reason }) }, context);
+        return isRefusal(outcome) ? outcome : brandAnswer(await queries.operator.brand(id));
+      }),
+    );
+
+  subcommand(brand, 'reinstate', 'let a suspended brand work again', 'brand reinstate 3')
+    .argument('<id>', 'id of the brand', wholeNumber)
+    .action(
+      operated(async ({ commands, queries, context }, id) => {
+        const outcome = await commands.catalogue.reinstateBrand({ brandId: id }, context);
+        return isRefusal(outcome) ? outcome : brandAnswer(await queries.operator.brand(id));
+      }),
+    );
+
   contactCommand(brand, 'Brand');
 
   subcommand(brand, 'list', 'list all brands', 'brand list').action(
     operated(async ({ queries }) => ({ json: (await queries.operator.brands()).map(toOperatorBrand) })),
   );
 }
+
+const brandAnswer = (brand: BrandDocument | undefined): Answer => {
+  if (brand === undefined) throw new Error('The brand was changed and is not there');
+  return { json: toOperatorBrand(brand) };
+};

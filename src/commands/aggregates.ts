@@ -5,7 +5,7 @@ import { type Closure, evolveClosure } from '../domain/closure.ts';
 import { type Community, evolveCommunity } from '../domain/community.ts';
 import type {
   ApiKeyEvent,
-  BrandAdded,
+  BrandEvent,
   CalendarFeedEvent,
   ClosureEvent,
   CommunityEvent,
@@ -36,7 +36,7 @@ export const community: Aggregate<Community | undefined, CommunityEvent> = {
   evolve: evolveCommunity,
 };
 export const space: Aggregate<Space | undefined, SpaceEvent> = { initial: undefined, evolve: evolveSpace };
-export const brand: Aggregate<Brand | undefined, BrandAdded> = { initial: undefined, evolve: evolveBrand };
+export const brand: Aggregate<Brand | undefined, BrandEvent> = { initial: undefined, evolve: evolveBrand };
 export const closure: Aggregate<Closure | undefined, ClosureEvent> = { initial: undefined, evolve: evolveClosure };
 export const review: Aggregate<Review | undefined, ReviewPosted> = { initial: undefined, evolve: evolveReview };
 export const apiKey: Aggregate<ApiKey | undefined, ApiKeyEvent> = { initial: undefined, evolve: evolveApiKey };

@@ -4,8 +4,8 @@ import { spaceTexts } from '../../projections/space-texts.ts';
 import { type SpaceDocument, spaces } from '../../projections/spaces.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
-import { accountKey, accountOfKey } from '../domain/account.ts';
-import { addBrand, type Brand } from '../domain/brand.ts';
+import { accountKey, accountOfKey, brandOf } from '../domain/account.ts';
+import { addBrand, type Brand, reinstateBrand, suspendBrand } from '../domain/brand.ts';
 import { localDate } from '../domain/calendar.ts';
 import {
   addCommunity,
@@ -27,7 +27,7 @@ import {
   type SpaceTexts,
 } from '../domain/description.ts';
 import type { CommunityFacts, SpaceEvent, SpaceTerms } from '../domain/events.ts';
-import { brandId, type CommunityId, communityId, type SpaceId, spaceId } from '../domain/ids.ts';
+import { type BrandId, brandId, type CommunityId, communityId, type SpaceId, spaceId } from '../domain/ids.ts';
 import { picked } from '../domain/picked.ts';
 import {
   addSpace,
@@ -43,6 +43,7 @@ import {
 } from '../domain/space.ts';
 import type { SpaceGroup } from '../domain/space-groups.ts';
 import { streamOf } from '../domain/streams.ts';
+import type { Position } from '../event-store/event-store.ts';
 import { atMost, eachOf, openAccountQuota } from '../quotas/account-quota.ts';
 import { brand, community, space } from './aggregates.ts';
 import type { CommandDeps } from './command-deps.ts';
@@ -59,7 +60,7 @@ export const spacesOf = declareQuery(
 
 /** Communities, their spaces, and brands. */
 export async function createCatalogueCommands(deps: CommandDeps, photos: Pick<PhotoCommands, 'copy'>) {
-  const { handler, documents, readModels, personalData, clock, ids, settings } = deps;
+  const { handler, documents, readModels, personalData, credentials, clock, ids, settings } = deps;
   const { spacesPerCommunity } = settings;
   const quota = await openAccountQuota<Pick<Space, 'spaceId'>>({
     documents,
@@ -82,6 +83,9 @@ export async function createCatalogueCommands(deps: CommandDeps, photos: Pick<Ph
     context: CommandContext,
     decide: (state: Space | undefined, spaceId: SpaceId) => Decision<SpaceEvent>,
   ) => handler.execute(streamOf.space(id), space, context, (state) => decide(state, spaceId(id)));
+
+  const recordSuspension = (id: BrandId, isSuspended: boolean) => (position: Position) =>
+    credentials.setSuspended(brandOf({ brandId: id }), { isSuspended, position });
 
   async function spaceTextsOf(id: number): Promise<SpaceTexts> {
     const stored = await readModels.collection(spaceTexts).get(String(id));
@@ -144,6 +148,22 @@ export async function createCatalogueCommands(deps: CommandDeps, photos: Pick<Ph
       const stream = streamOf.brand(added.brandId);
       const outcome = await handler.execute(stream, brand, context, (existing) => addBrand(existing, added));
       return isRefusal(outcome) ? outcome : added;
+    },
+
+    /** Switches a brand off, in every process within 2 s (docs/decisions/accounts.md#suspending-a-brand). */
+    async suspendBrand(
+      { brandId: id, ...how }: { readonly brandId: number; readonly reason?: string },
+      context: CommandContext,
+    ) {
+      const command = { ...how, brandId: brandId(id) };
+      const record = recordSuspension(command.brandId, true);
+      return handler.execute(streamOf.brand(id), brand, context, (state) => suspendBrand(state, command), { record });
+    },
+
+    async reinstateBrand({ brandId: id }: { readonly brandId: number }, context: CommandContext) {
+      const command = { brandId: brandId(id) };
+      const record = recordSuspension(command.brandId, false);
+      return handler.execute(streamOf.brand(id), brand, context, (state) => reinstateBrand(state, command), { record });
     },
 
     async addSpace(

@@ -14,7 +14,7 @@ export type CommandSources = {
   readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
   readonly readModels: ReadModels;
   readonly personalData: PersonalData;
-  readonly credentials: Pick<Credentials, 'add' | 'addFeed' | 'end'>;
+  readonly credentials: Pick<Credentials, 'add' | 'addFeed' | 'end' | 'setSuspended'>;
   readonly photos: PhotoStore;
   readonly clock: Clock;
   readonly settings: {

@@ -42,8 +42,11 @@ export type Accepted<S, E extends DomainEvent> = {
 
 /** What happens between the append, or the decision that there was nothing left to do, and the answer. */
 export type AfterAppend = {
-  /** Writes the records that the command takes effect through. If it fails, so does the command, which can be repeated. */
-  readonly record?: () => Promise<void>;
+  /**
+   * Writes the records that the command takes effect through. If it fails, so does the command, which can be repeated.
+   * @param position of the stream's last event
+   */
+  readonly record?: (position: Position) => Promise<void>;
   /** Whether to wait for the read models. Default true. */
   readonly waits?: boolean | undefined;
   /** Whether the command has counted its events before, as one of many. Default false. */
@@ -161,7 +164,7 @@ export function createCommandHandler(deps: {
       });
       observer?.command(kindOf(stream), nameOf(outcome));
       if (isRefusal(outcome)) return outcome;
-      await record?.();
+      await record?.(outcome.position);
       if (!waits) return outcome;
       await waitFor(outcome.position);
       return outcome;

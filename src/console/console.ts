@@ -3,6 +3,7 @@ import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PasswordReset } from '../auth/password-reset.ts';
+import type { IsSuspended } from '../auth/suspension.ts';
 import type { Users } from '../auth/users.ts';
 import { openAttemptCounts } from '../authorization-server/attempt-counts.ts';
 import type { AuthorizationServer } from '../authorization-server/authorization-server.ts';
@@ -60,6 +61,7 @@ export type ConsoleDeps = Omit<PageDeps, 'sessions' | 'pageViews'> & {
   readonly resetAttempts: AuthorizationServer['resetAttempts'];
   readonly passwordReset: PasswordReset;
   readonly users: Pick<Users, 'byEmail'>;
+  readonly isSuspended: IsSuspended;
   readonly settings: LimitSettings & { readonly secretKey: SecretKey };
 };
 
@@ -85,6 +87,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   const pages = createPageHandler({
     ...session,
     signedIn,
+    isSuspended: deps.isSuspended,
     submitOnce,
     limits,
     feed,
@@ -127,7 +130,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       const routes = routesOf({ pages: scope, files }, pages);
       registerPages(routes, { ...deps, sessions, pageViews, webhooks: limits.limitTests(webhooks) });
     });
-    registerLiveFeed(scope, feed, session);
+    registerLiveFeed(scope, feed, { ...session, isSuspended: deps.isSuspended });
     registerSessionForms(scope, session, { signedIn, endSession });
   });
   return sessions;
@@ -193,8 +196,14 @@ function routesOf(
 }
 
 /** Server-sent events for open pages. */
-function registerLiveFeed(scope: FastifyInstance, feed: LiveFeed, { sessions, cookies }: SessionDeps) {
-  const streams = createEventStreams({ feed, sessions });
+function registerLiveFeed(
+  scope: FastifyInstance,
+  feed: LiveFeed,
+  { sessions, cookies, isSuspended }: SessionDeps & Pick<ConsoleDeps, 'isSuspended'>,
+) {
+  const isActive: Sessions['isActive'] = async (current) =>
+    !(await isSuspended(current.session.account)) && sessions.isActive(current);
+  const streams = createEventStreams({ feed, sessions: { isActive } });
   scope.addHook('preClose', async () => {
     streams.endAll();
     await feed.stop();
@@ -202,7 +211,7 @@ function registerLiveFeed(scope: FastifyInstance, feed: LiveFeed, { sessions, co
   scope.get('/console/live', async (request, reply) => {
     const current = await sessions.current(cookies.get(request, SESSION_COOKIE));
     // 204 tells EventSource not to reconnect.
-    if (current === undefined) return reply.code(204).send();
+    if (current === undefined || (await isSuspended(current.session.account))) return reply.code(204).send();
     request.sender = senderOf(current);
     const query = new Form(request.query);
     const since = request.headers['last-event-id'] ?? query.text('after');

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { SUSPENDED } from '../auth/suspension.ts';
 import type { Account } from '../domain/account.ts';
 import type { Role } from '../domain/roles.ts';
 import { UNUSABLE_TEXT } from '../domain/unicode.ts';
@@ -42,6 +43,14 @@ export function forbiddenPage({ account, accountName, role }: Visit, least: Role
 change your role.</p><p>${buttonLink(home.href, home.label)}</p>`,
   };
 }
+
+/** For every page and form of a suspended account. Its users can still switch to another account and sign out. */
+export const suspendedPage = ({ accountName }: Visit): PageContent => ({
+  title: 'Suspended',
+  heading: html`${named(accountName)} is suspended`,
+  status: 403,
+  main: html`<p>${SUSPENDED.details}</p>`,
+});
 
 /** For a form submitted again long after it took effect (docs/decisions/console.md). */
 export const ALREADY_SUBMITTED: PageContent = {

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IsSuspended } from '../auth/suspension.ts';
 import { type Account, type AccountKind, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { isAtLeast, type Role } from '../domain/roles.ts';
@@ -10,7 +11,14 @@ import { createTurns } from '../http/turns.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { sendDownload } from './download.ts';
-import { ALREADY_SUBMITTED, forbiddenPage, notFound, OUTCOME_UNKNOWN, unavailablePage } from './error-pages.ts';
+import {
+  ALREADY_SUBMITTED,
+  forbiddenPage,
+  notFound,
+  OUTCOME_UNKNOWN,
+  suspendedPage,
+  unavailablePage,
+} from './error-pages.ts';
 import type { ConsoleLimits } from './limits.ts';
 import type { LiveFeed } from './live/live.ts';
 import type { PageRenderer } from './page-renderer.ts';
@@ -31,6 +39,7 @@ import type { SubmitOnce } from './sessions/submitted-forms.ts';
 
 export type PageHandlerDeps = SessionDeps & {
   readonly signedIn: SessionCheck;
+  readonly isSuspended: IsSuspended;
   readonly submitOnce: SubmitOnce;
   readonly limits: Pick<ConsoleLimits, 'addForm'>;
   readonly feed: Pick<LiveFeed, 'mark'>;
@@ -67,7 +76,8 @@ const isRefresh = ({ headers }: FastifyRequest): boolean => headers['x-live-refr
 
 /** Answers requests for pages: session, visit, handler, page. */
 export function createPageHandler(deps: PageHandlerDeps) {
-  const { signedIn, sessions, cookies, submitOnce, limits, feed, renderer, clock, publicUrl, settings } = deps;
+  const { signedIn, isSuspended, sessions, cookies, submitOnce, limits, feed, renderer, clock, publicUrl, settings } =
+    deps;
   const uploads = createTurns(PAGES_AT_ONCE);
   const largeForms = createTurns(LARGE_FORMS_AT_ONCE);
   const turns = createTurns(PAGES_AT_ONCE);
@@ -83,7 +93,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
       const retryAfterSeconds = Math.ceil(waitMs / 1_000);
       return signedIn.reject(request, reply, { reason: 'tooMany', retryAfterSeconds });
     }
-    const refusal = refusalOf(current.role, account, route);
+    const refusal = (await isSuspended(account)) ? SUSPENDED : refusalOf(current.role, account, route);
     if (refusal !== undefined) {
       if ((await turns.take(accountKey(account), reply.raw)) === undefined) return;
       const visit = await visitOf(request, reply, current);
@@ -107,8 +117,11 @@ export function createPageHandler(deps: PageHandlerDeps) {
     // Taken before anything is read, so that the page is notified of every change that it may not show. The page that answers a form does
     // not update itself, because a GET of its URL may show something else.
     const live = isForm ? undefined : await feed.mark();
-    const answering = isForm ? submitForm(visit, current.hash, route) : getPage(visit, route, request.url);
-    const answer = await answering.catch((error: unknown) => {
+    const answering = async (): Promise<Answer | Suspended> => {
+      if (await isSuspended(account)) return SUSPENDED;
+      return isForm ? submitForm(visit, current.hash, route) : getPage(visit, route, request.url);
+    };
+    const answer = await answering().catch((error: unknown) => {
       if (!isUnavailable(error)) throw error;
       return unavailablePage(error, request, reply);
     });
@@ -196,9 +209,14 @@ function refusalOf(role: Role, account: Account, { least, kind }: PageRoute): Mi
   return kind === undefined || kind === account.kind ? undefined : missing('page');
 }
 
+/** The operator has suspended the account (403). */
+type Suspended = { readonly suspended: true };
+const SUSPENDED: Suspended = { suspended: true };
+
 /** The page of an answer. */
-function pageOf(answer: PageContent | Missing | Forbidden, visit: Visit, isForm: boolean): PageContent {
+function pageOf(answer: PageContent | Missing | Forbidden | Suspended, visit: Visit, isForm: boolean): PageContent {
   if ('missing' in answer) return notFound(answer.missing, visit.account);
+  if ('suspended' in answer) return suspendedPage(visit);
   return 'forbidden' in answer ? forbiddenPage(visit, answer.forbidden, isForm) : answer;
 }
 

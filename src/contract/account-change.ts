@@ -101,6 +101,10 @@ function fieldsOf(event: Readable<Recorded>): Fields {
       return { photos: event.data.photos.length };
     case 'BrandAdded':
       return { name: event.data.name };
+    case 'BrandSuspended':
+      return { status: 'suspended', reason: event.data.reason };
+    case 'BrandReinstated':
+      return { status: 'reinstated' };
     case 'SpaceAdded':
       return { status: 'open', ...termsOf(event.data) };
     case 'SpaceChanged':

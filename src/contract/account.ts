@@ -1,6 +1,7 @@
+import type { BrandDocument } from '../../projections/brands.ts';
 import type { Account } from '../domain/account.ts';
-import type { Brand } from '../domain/brand.ts';
 import type { Community } from '../domain/community.ts';
+import { defined } from '../domain/defined.ts';
 import type { PublicAccount } from './schemas/account.ts';
 
 export const toPublicAccount = ({ kind, id }: Account): PublicAccount => ({ kind, id });
@@ -9,4 +10,8 @@ export const toPublicAccount = ({ kind, id }: Account): PublicAccount => ({ kind
 export const toOperatorCommunity = ({ communityId: id, name, timeZone }: Community) => ({ id, name, timeZone });
 
 /** A brand as the command line prints it with `--json`. */
-export const toOperatorBrand = ({ brandId: id, name }: Brand) => ({ id, name });
+export const toOperatorBrand = ({ brandId: id, name, suspendedAt }: BrandDocument) => ({
+  id,
+  name,
+  ...defined({ suspendedAt }),
+});

@@ -1,4 +1,5 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
+import { type Account, accountKey } from '../domain/account.ts';
 import { createLruCache } from '../event-loop/lru-cache.ts';
 import {
   ENDED,
@@ -8,26 +9,33 @@ import {
   type IssuedFeed,
   type IssuedKey,
   issuedFeed,
+  recordSuspension,
+  SUSPENSIONS,
+  type Suspension,
 } from './records.ts';
 
 /** The maximum age of a check. */
 const FRESH_MS = 1_000;
 const CACHED_CHECKS = 10_000;
 
-/** A look-up of an ended credential, and when it began (monotonic). */
-type Check = { readonly at: number; readonly isEnded: Promise<boolean> };
+/** A look-up, and when it began (monotonic). */
+type Check = { readonly at: number; readonly answer: Promise<boolean> };
 
 export type Credentials = Awaited<ReturnType<typeof openCredentials>>;
 
 /**
- * Which API keys, webhook registrations and calendar feeds are valid, from records that are written before the command that issues or ends one is
+ * Which API keys, webhook registrations and calendar feeds are valid, and which accounts are suspended, from records that are written before the command that issues or ends one is
  * answered. So neither the read models nor an outage of the log matter (docs/decisions/credentials.md).
  */
 export async function openCredentials(documents: Pick<DocumentStore, 'open'>) {
   const keys = await documents.open(ISSUED_KEYS);
   const feeds = await documents.open(ISSUED_FEEDS);
   const ended = await documents.open(ENDED);
-  const checks = createLruCache<string, Check>(CACHED_CHECKS);
+  const suspensions = await documents.open(SUSPENSIONS);
+  const endings = createFreshChecks(async (id) => (await ended.get(id)) !== undefined);
+  const suspended = createFreshChecks(
+    async (account) => (await suspensions.get(account))?.document.isSuspended === true,
+  );
 
   return {
     /** The key with this hash, revoked or not. */
@@ -41,14 +49,15 @@ export async function openCredentials(documents: Pick<DocumentStore, 'open'>) {
     },
 
     /** Whether an API key or a feed was revoked, or a registration removed, as of at most 1 s ago. */
-    isEnded(id: string): Promise<boolean> {
-      const at = performance.now();
-      const last = checks.get(id);
-      if (last !== undefined && at - last.at < FRESH_MS) return last.isEnded;
-      const check: Check = { at, isEnded: ended.get(id).then((record) => record !== undefined) };
-      checks.set(id, check);
-      check.isEnded.catch(() => checks.get(id) === check && checks.delete(id));
-      return check.isEnded;
+    isEnded: endings.check,
+
+    /** Whether the operator has suspended an account, as of at most 1 s ago. */
+    isSuspended: (account: Account): Promise<boolean> => suspended.check(accountKey(account)),
+
+    /** Records whether an account is suspended. Call it after the event is stored and before the command is answered. */
+    async setSuspended(account: Account, suspension: Suspension): Promise<void> {
+      await recordSuspension(suspensions, accountKey(account), suspension);
+      suspended.forget(accountKey(account));
     },
 
     /** Records a key. Call it before the key is issued, so that every valid key has a record. */
@@ -64,7 +73,24 @@ export async function openCredentials(documents: Pick<DocumentStore, 'open'>) {
     /** Records the end of a credential. Call it after the event is stored and before the command is answered. */
     async end(id: string, by: EndingType): Promise<void> {
       await ended.insert(id, { by });
-      checks.delete(id);
+      endings.forget(id);
     },
+  };
+}
+
+/** Answers of `look` that are reused while they are fresh. */
+function createFreshChecks(look: (id: string) => Promise<boolean>) {
+  const checks = createLruCache<string, Check>(CACHED_CHECKS);
+  return {
+    check(id: string): Promise<boolean> {
+      const at = performance.now();
+      const last = checks.get(id);
+      if (last !== undefined && at - last.at < FRESH_MS) return last.answer;
+      const check: Check = { at, answer: look(id) };
+      checks.set(id, check);
+      check.answer.catch(() => checks.get(id) === check && checks.delete(id));
+      return check.answer;
+    },
+    forget: (id: string) => checks.delete(id),
   };
 }

@@ -80,6 +80,8 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'CommunityPhotosChanged':
       return ofAccount({ kind: 'Community', id: event.data.communityId });
     case 'BrandAdded':
+    case 'BrandSuspended':
+    case 'BrandReinstated':
       return ofAccount({ kind: 'Brand', id: event.data.brandId });
     case 'SubjectForgotten': {
       const account = accountOfSubject(event.data.subject);

@@ -16,6 +16,8 @@ const IS_COUNTED: { readonly [T in EventType]: boolean } = {
   CommunityDescribed: true,
   CommunityPhotosChanged: true,
   BrandAdded: true,
+  BrandSuspended: false,
+  BrandReinstated: false,
   SpaceAdded: true,
   SpaceChanged: true,
   SpaceClosed: true,

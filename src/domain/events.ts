@@ -291,8 +291,14 @@ type MembershipEvents = {
   InvitationWithdrawn: OfInvitation;
 };
 
-type OtherEvents = {
+type BrandEvents = {
   BrandAdded: { readonly brandId: BrandId; readonly name: string };
+  /** The operator has switched a brand off: everything that it may do is refused, and nothing is lost. */
+  BrandSuspended: { readonly brandId: BrandId; readonly reason?: PersonalText };
+  BrandReinstated: { readonly brandId: BrandId };
+};
+
+type OtherEvents = {
   ReviewPosted: {
     readonly reviewId: ReviewId;
     readonly bookingId: BookingId;
@@ -332,6 +338,7 @@ type EventData = BookingEvents &
   CalendarFeedEvents &
   WebhookEvents &
   MembershipEvents &
+  BrandEvents &
   OtherEvents;
 
 export type EventType = keyof EventData;
@@ -351,7 +358,10 @@ export type CommunityAdded = EventOf<'CommunityAdded'>;
 export type CommunityChanged = EventOf<'CommunityChanged'>;
 export type CommunityDescribed = EventOf<'CommunityDescribed'>;
 export type CommunityPhotosChanged = EventOf<'CommunityPhotosChanged'>;
+export type BrandEvent = EventOf<keyof BrandEvents>;
 export type BrandAdded = EventOf<'BrandAdded'>;
+export type BrandSuspended = EventOf<'BrandSuspended'>;
+export type BrandReinstated = EventOf<'BrandReinstated'>;
 export type SpaceEvent = EventOf<keyof SpaceEvents>;
 export type SpaceAdded = EventOf<'SpaceAdded'>;
 export type SpaceChanged = EventOf<'SpaceChanged'>;

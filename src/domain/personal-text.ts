@@ -1,5 +1,5 @@
 import { type Account, accountOfKey } from './account.ts';
-import type { BookingId, ClosureId, CommunityId, SpaceId } from './ids.ts';
+import type { BookingId, BrandId, ClosureId, CommunityId, SpaceId } from './ids.ts';
 
 /** The owner of a personal text. Forgetting the subject destroys the key that its texts are sealed under (docs/decisions/personal-data.md). */
 export type Subject = `brand:${number}` | `community:${number}` | `user:${string}`;
@@ -68,4 +68,5 @@ export const ownerOf = {
   closure: ({ closureId }: { readonly closureId: ClosureId }) => `closure:${closureId}`,
   space: ({ spaceId }: { readonly spaceId: SpaceId }) => `space:${spaceId}`,
   community: ({ communityId }: { readonly communityId: CommunityId }) => `community:${communityId}`,
+  brand: ({ brandId }: { readonly brandId: BrandId }) => `brand:${brandId}`,
 };

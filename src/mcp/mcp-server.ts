@@ -5,6 +5,7 @@ import type { AccessTokens, VerifiedToken } from '../auth/access-tokens.ts';
 import { bearerToken, looksLikeApiKey } from '../auth/authenticate.ts';
 import { challengeOf, type Resources, withSlash } from '../auth/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
+import { type IsSuspended, SUSPENDED } from '../auth/suspension.ts';
 import { accountKey } from '../domain/account.ts';
 import { loadOnce } from '../event-loop/load-once.ts';
 import { ANSWERED_WITHIN_MS } from '../http/request-deadline.ts';
@@ -35,10 +36,11 @@ const PARTS: readonly (() => Promise<unknown>)[] = [
 export function mcpRoutes(deps: {
   tools: ToolDeps;
   accessTokens: AccessTokens;
+  isSuspended: IsSuspended;
   resources: Resources;
   version: string;
 }): FastifyPluginAsync {
-  const { tools, accessTokens, resources, version } = deps;
+  const { tools, accessTokens, isSuspended, resources, version } = deps;
   const url = resources.mcp.uri;
   const path = new URL(url).pathname;
   const hostnames = [new URL(url).hostname, 'localhost', '127.0.0.1', '[::1]'];
@@ -59,6 +61,10 @@ export function mcpRoutes(deps: {
       .header('www-authenticate', error === undefined ? challenge : `${challenge}, error="${error}"`)
       .send({ error: error ?? 'invalid_token', error_description: description });
   }
+
+  // No challenge: another token of the account would not help.
+  const refuseSuspended = (reply: FastifyReply): FastifyReply =>
+    reply.code(403).send({ error: 'access_denied', error_description: SUSPENDED.details });
 
   const requests = createTurns(REQUESTS_AT_ONCE);
   const turns = createTurns(MESSAGES_AT_ONCE);
@@ -109,17 +115,20 @@ export function mcpRoutes(deps: {
         return refuse(reply, 401, 'invalid_token', 'The token is for another audience. Request one with resource=mcp.');
       if (!verified.scopes.has(MCP_SCOPE))
         return refuse(reply, 403, 'insufficient_scope', `The token lacks the scope ${MCP_SCOPE}.`);
+      if (await isSuspended(verified.caller.account)) return refuseSuspended(reply);
       request.mcpToken = verified;
       request.sender = verified.caller;
       if (request.method === 'POST') await requests.take(accountKey(verified.caller.account), reply.raw);
       return undefined;
     };
 
-    /** Whether the token is valid still, if the request or a message of it has waited since it was checked. */
-    async function isStillValid(request: FastifyRequest): Promise<boolean> {
-      if (!isCheckOld(request.mcpTokenCheckedAt)) return true;
+    /** Why the request may not go on, if it or a message of it has waited since its token was checked. */
+    async function lostRight(request: FastifyRequest): Promise<((reply: FastifyReply) => FastifyReply) | undefined> {
+      if (!isCheckOld(request.mcpTokenCheckedAt)) return undefined;
       request.mcpTokenCheckedAt = performance.now();
-      return (await accessTokens.verify(bearerToken(request.headers.authorization) ?? '')) !== undefined;
+      const verified = await accessTokens.verify(bearerToken(request.headers.authorization) ?? '');
+      if (verified === undefined) return (reply) => refuse(reply, 401, 'invalid_token', INVALID);
+      return (await isSuspended(verified.caller.account)) ? refuseSuspended : undefined;
     }
 
     const answer = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -133,9 +142,10 @@ export function mcpRoutes(deps: {
         isDisconnected: () => reply.raw.destroyed,
         async takeTurn() {
           const end = await turns.take(accountKey(caller.account), reply.raw);
-          if (end !== undefined && !(await isStillValid(request))) {
+          const refuseNow = end && (await lostRight(request));
+          if (end !== undefined && refuseNow !== undefined) {
             // In a batch, an earlier message may have been answered; then the answers end here.
-            if (!reply.sent) refuse(reply, 401, 'invalid_token', INVALID);
+            if (!reply.sent) refuseNow(reply);
             end();
             return undefined;
           }

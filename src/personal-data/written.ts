@@ -49,6 +49,8 @@ export function writtenIn(event: DomainEvent, author: Subject | undefined): Writ
       return written(subjectOf(communityOf(event.data)), ownerOf.space(event.data), altsIn(event.data));
     case 'CommunityPhotosChanged':
       return written(subjectOf(communityOf(event.data)), ownerOf.community(event.data), altsIn(event.data));
+    case 'BrandSuspended':
+      return written(subjectOf(brandOf(event.data)), ownerOf.brand(event.data), { reason: event.data.reason });
     default:
       event satisfies WithoutText;
       return undefined;

@@ -1,13 +1,12 @@
-import { brands } from '../../projections/brands.ts';
+import { type BrandDocument, brands } from '../../projections/brands.ts';
 import { communities } from '../../projections/communities.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
-import type { Brand } from '../domain/brand.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 
-export const brandsById = declareQuery(brands, (): Find<Brand> => ({ sort: [{ field: 'brandId' }] }), []);
+export const brandsById = declareQuery(brands, (): Find<BrandDocument> => ({ sort: [{ field: 'brandId' }] }), []);
 
 export function createAccountQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {

@@ -1,11 +1,10 @@
 import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
 import { bookings, type ReadableBooking } from '../../projections/bookings.ts';
-import { brands } from '../../projections/brands.ts';
+import { type BrandDocument, brands } from '../../projections/brands.ts';
 import { type ClosureDocument, closures } from '../../projections/closures.ts';
 import { spaces } from '../../projections/spaces.ts';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
 import { type Account, accountKey } from '../domain/account.ts';
-import type { Brand } from '../domain/brand.ts';
 import { communityId as toCommunityId } from '../domain/ids.ts';
 import type { Subject } from '../domain/personal-text.ts';
 import type { Space } from '../domain/space.ts';
@@ -25,7 +24,11 @@ export function createOperatorQueries({ readModels, personalData }: QueryDeps) {
     isSubject: (subject: Subject): Promise<boolean> => personalData.isKnown(subject),
 
     /** By id. */
-    brands: (): Promise<Brand[]> => readModels.collection(brands).list(brandsById()),
+    brands: (): Promise<BrandDocument[]> => readModels.collection(brands).list(brandsById()),
+
+    async brand(brandId: number): Promise<BrandDocument | undefined> {
+      return await readModels.collection(brands).get(String(brandId));
+    },
 
     /** A closed time or an own event, without its title. */
     async closure(closureId: string): Promise<ClosureDocument | undefined> {

@@ -71,6 +71,8 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   // The tombstone of a destroyed key moves with the others.
   subjectKeys: {},
   subjectKeysProgress: { stays: true },
+  // Made from the log, whose positions they hold.
+  suspendedAccounts: { stays: true },
   users: {},
   webhookDeliveries: { ttl: 'expiresAt', positions: ['position'] },
   webhookQuotas: {},

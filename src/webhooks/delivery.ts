@@ -53,8 +53,14 @@ export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'even
 /** Due time of a delivery that a user requested: before all others, regardless of its receiver's health. */
 export const DUE_NOW = toTimestamp(0);
 
+const DAY_MS = 24 * 3_600_000;
 /** Longer than any schedule can run, so that no pending delivery is removed. */
-export const PENDING_RETENTION_MS = 60 * 24 * 3_600_000;
+export const PENDING_RETENTION_MS = 60 * DAY_MS;
+
+/** Whether a delivery that waits is kept for less than that by more than a day. */
+export const isToBeProlonged = (expiresAt: Timestamp, now: number): boolean =>
+  Date.parse(expiresAt) - now < PENDING_RETENTION_MS - DAY_MS;
+
 /** Attempts kept with a delivery. */
 export const MAX_ATTEMPTS = 50;
 

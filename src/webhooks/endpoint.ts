@@ -8,7 +8,7 @@ import { faultPoint } from '../runtime/fault-point.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { afterAttempt, type Breaker, CLOSED, DISABLE_AFTER_PROBES, isLongDead, mayTry } from './breaker.ts';
 import type { LoadedBreakers } from './breakers.ts';
-import { type Attempt, type DeliveryDocument, DUE_NOW, traceOf } from './delivery.ts';
+import { type Attempt, type DeliveryDocument, DUE_NOW, isToBeProlonged, traceOf } from './delivery.ts';
 import { DueDeliveries } from './due-deliveries.ts';
 import { GONE, outcomeOf } from './outcome.ts';
 import type { DeliveryQueue } from './queue.ts';
@@ -25,7 +25,7 @@ const PAGE = 128;
 const realClock = systemClock();
 
 export type EndpointDeps = {
-  readonly queue: Pick<DeliveryQueue, 'due' | 'complete' | 'cancelAll'>;
+  readonly queue: Pick<DeliveryQueue, 'due' | 'complete' | 'cancelAll' | 'prolong'>;
   readonly registrations: Pick<Registrations, 'recipient'>;
   readonly bodies: Pick<SealedBodies, 'bodyOf' | 'attemptToStore'>;
   readonly sender: Pick<Sender, 'post'>;
@@ -80,8 +80,11 @@ export class Endpoint {
   #isWaiting = false;
   /** How many attempts wait for an answer; the outcomes of the others in flight are being stored. */
   #sending = 0;
-  /** Why no attempt may start: the registration is being disabled, or something failed and is tried again at the next {@link wake}. */
-  #paused: 'disabling' | 'failed' | undefined;
+  /**
+   * Why no attempt may start: the registration is being disabled; or something failed, or the account is suspended, and it is tried again at the
+   * next {@link wake}.
+   */
+  #paused: 'disabling' | 'untilWoken' | undefined;
 
   constructor(webhookId: string, deps: EndpointDeps) {
     this.webhookId = webhookId;
@@ -107,7 +110,7 @@ export class Endpoint {
    * @param isRequested a user waits for it, so it goes first, and an open breaker does not delay it
    */
   wake(isRequested: boolean): void {
-    if (this.#paused === 'failed') this.#paused = undefined;
+    if (this.#paused === 'untilWoken') this.#paused = undefined;
     if (this.#unread !== 'first') this.#unread = isRequested ? 'first' : 'some';
     this.#next();
   }
@@ -203,9 +206,17 @@ export class Endpoint {
     // Checked right before sending, so removing or disabling a registration or revoking its key stops deliveries immediately.
     const recipient = await registrations.recipient(this.webhookId);
     if (!isActive() || this.#paused !== undefined) return undefined;
+    if ('waiting' in recipient) return this.#wait(delivery);
     if (!('inactive' in recipient)) return this.#signAndSend(recipient, delivery);
     await this.#disabling(() => queue.cancelAll(this.webhookId, recipient.inactive));
     return undefined;
+  }
+
+  /** The deliveries wait for as long as the account is suspended. */
+  async #wait({ expiresAt }: DeliveryDocument): Promise<undefined> {
+    this.#paused = 'untilWoken';
+    this.#dropWaiting();
+    if (isToBeProlonged(expiresAt, this.#deps.clock())) await this.#deps.queue.prolong(this.webhookId);
   }
 
   async #signAndSend({ webhookId, url, secrets }: Recipient, delivery: DeliveryDocument): Promise<TryResult> {
@@ -293,7 +304,7 @@ export class Endpoint {
       await this.#deps.breakers.change(this.webhookId, () => CLOSED);
       this.#paused = undefined;
     } catch (error) {
-      this.#paused = 'failed';
+      this.#paused = 'untilWoken';
       throw error;
     } finally {
       this.#dropWaiting();
@@ -304,7 +315,7 @@ export class Endpoint {
   #run(work: () => Promise<void>, delivery?: Delivery): void {
     const run = work()
       .catch((error: unknown) => {
-        this.#paused ??= 'failed';
+        this.#paused ??= 'untilWoken';
         this.#dropWaiting();
         this.#deps.report(error, { webhookId: this.webhookId, ...defined({ deliveryId: delivery?.key }) });
       })

@@ -111,6 +111,14 @@ export class DeliveryQueue extends OutboxQueue<DeliveryDocument> {
     return this.changeAll(notDue, (delivery) => dueCorrected(delivery, now));
   }
 
+  /** Keeps the pending deliveries of a registration for longer, because they wait. */
+  async prolong(webhookId: string): Promise<void> {
+    const expiresAt = toTimestamp(this.clock() + PENDING_RETENTION_MS);
+    await this.changeAll(pendingOf(webhookId), (delivery) =>
+      delivery.state === 'Pending' ? { ...delivery, expiresAt } : undefined,
+    );
+  }
+
   /** Cancels the pending deliveries of a registration. */
   async cancelAll(webhookId: string, reason: string): Promise<void> {
     const how = { state: 'Cancelled', reason } as const;

@@ -24,6 +24,9 @@ export type Recipient = Pick<WebhookDocument, 'webhookId' | 'account' | 'url'> &
 /** A registration that gets no deliveries, and why. */
 export type Inactive = { readonly inactive: string };
 
+/** A registration whose deliveries wait, and why. */
+export type Waiting = { readonly waiting: string };
+
 /** Whether an OAuth client may act for an account. */
 export type IsConnected = (clientId: string, account: Account) => Promise<boolean>;
 
@@ -38,7 +41,7 @@ const ofAccounts = declareQuery(
 /** Which registrations get which events, from the read model. Those whose credential has ended get none, even if the read model lags. */
 export function createRegistrations(deps: {
   readonly readModels: ReadModels;
-  readonly credentials: Pick<Credentials, 'isEnded'>;
+  readonly credentials: Pick<Credentials, 'isEnded' | 'isSuspended'>;
   readonly load: WebhookCommands['load'];
   readonly secretKey: SecretKey;
   readonly clock: Clock;
@@ -93,7 +96,7 @@ export function createRegistrations(deps: {
 
   return {
     /** The registration, if it accepts deliveries now. */
-    async recipient(webhookId: string): Promise<Recipient | Inactive> {
+    async recipient(webhookId: string): Promise<Recipient | Inactive | Waiting> {
       const webhook = await find(webhookId);
       if (webhook === undefined && (await isRemoved(webhookId))) return { inactive: REMOVED };
       // The read model lags behind the registration, or behind its being enabled: its deliveries wait.
@@ -101,6 +104,8 @@ export function createRegistrations(deps: {
         throw new Unavailable(`The read model does not show webhook ${webhookId} yet`);
       const inactive = await inactivity(webhook);
       if (inactive !== undefined) return { inactive };
+      if (await credentials.isSuspended(webhook.owner))
+        return { waiting: 'The brand is suspended, so its deliveries wait' };
       const { account, url, sealedSecret, previousSecrets } = webhook;
       const now = toTimestamp(clock());
       const signing = previousSecrets.filter(({ until }) => until > now);

@@ -42,7 +42,7 @@ export type WebhooksDeps = OutboxDeps & {
   readonly personalData: Pick<PersonalData, 'openTexts' | 'sealText'>;
   readonly config: { readonly secretKey: SecretKey; readonly webhooksAllowPrivate: boolean };
   readonly commands: Pick<WebhookCommands, 'disable' | 'load'>;
-  readonly credentials: Pick<Credentials, 'isEnded'>;
+  readonly credentials: Pick<Credentials, 'isEnded' | 'isSuspended'>;
   readonly isConnected: IsConnected;
   /** Called after every POST. @param outcome `2xx` to `5xx`, or why there was no answer */
   readonly onAttempt?: (outcome: string) => void;

@@ -463,7 +463,9 @@ test('temporary unavailability is InternalError with Retry-After, never InvalidA
   const app = Fastify();
   app.setErrorHandler(handleError);
   const authenticate = () => Promise.reject(new Unavailable('The event log cannot be read'));
-  const { check: onRequest } = createAccessHooks({ authenticate, challenge: 'Bearer' })({ permission: 'ReadBookings' });
+  const { check: onRequest } = createAccessHooks({ authenticate, isSuspended: async () => false, challenge: 'Bearer' })(
+    { permission: 'ReadBookings' },
+  );
   app.get('/', { onRequest }, async () => ({}));
   const answer = await app.inject({ url: '/', headers: { authorization: 'Bearer vbs_live_x' } });
   expect(answer.statusCode).toBe(500);

@@ -9,7 +9,7 @@ import { createApiKeyCommands } from '../../src/commands/api-keys.ts';
 import { createCommandHandler } from '../../src/commands/command-handler.ts';
 import { openCredentials } from '../../src/credentials/credentials.ts';
 import { createLogFollower } from '../../src/credentials/follow-log.ts';
-import { addMissingRecords, ENDED, ISSUED_KEYS } from '../../src/credentials/records.ts';
+import { addAllMissingRecords, addMissingRecords, ENDED, ISSUED_KEYS } from '../../src/credentials/records.ts';
 import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { OPERATOR } from '../../src/domain/account.ts';
@@ -143,6 +143,35 @@ test('what a process that died has not recorded is added by the process that pro
   expect(await authenticate(other.key)).toBeDefined();
   await endWithoutRecord(other.apiKeyId);
   await eventually(async () => expect(await authenticate(other.key)).toBeUndefined());
+});
+
+test('the later event says whether a brand is suspended, in whatever order they are recorded, and after a restore the log', async () => {
+  const append = async (type: 'BrandSuspended' | 'BrandReinstated', expectedRevision: number | 'none') => {
+    const metadata = { at: '2026-01-01T00:00:00.000Z', actor: { ...OPERATOR }, correlationId: 'c', schema: 1 };
+    const stream = streamOf.brand(account.id);
+    return (await events.append(stream, [{ type, data: { brandId: 1 }, metadata }], { expectedRevision })).position;
+  };
+  const isSuspended = async () => (await openCredentials(documents)).isSuspended(account);
+  const credentials = await openCredentials(documents);
+  expect(await credentials.isSuspended(account)).toBe(false);
+  const first = await append('BrandSuspended', 'none');
+  await addMissingRecords({ events, documents });
+  expect(await isSuspended()).toBe(true);
+  await eventually(async () => expect(await credentials.isSuspended(account)).toBe(true));
+
+  const second = await append('BrandReinstated', 0);
+  await credentials.setSuspended(account, { isSuspended: false, position: second });
+  expect(await credentials.isSuspended(account)).toBe(false);
+  // A process that was frozen since the first event.
+  await credentials.setSuspended(account, { isSuspended: true, position: first });
+  expect(await isSuspended()).toBe(false);
+  await addMissingRecords({ events, documents });
+  expect(await isSuspended()).toBe(false);
+
+  await credentials.setSuspended(account, { isSuspended: true, position: `${second}9` });
+  expect(await isSuspended()).toBe(true);
+  await addAllMissingRecords({ events, documents });
+  expect(await isSuspended()).toBe(false);
 });
 
 test('records that were restored from an older copy are completed from the log', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { addBrand } from '../../src/domain/brand.ts';
+import { addBrand, type Brand, evolveBrand, reinstateBrand, suspendBrand } from '../../src/domain/brand.ts';
 import { addCommunity, changeCommunity, evolveCommunity } from '../../src/domain/community.ts';
-import type { CommunityFacts, DayHours, SpaceEvent, SpaceTerms } from '../../src/domain/events.ts';
+import type { BrandEvent, CommunityFacts, DayHours, SpaceEvent, SpaceTerms } from '../../src/domain/events.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import {
   addSpace,
@@ -241,6 +241,33 @@ test('a brand has a name, and is added once', () => {
   expect(addBrand(undefined, acme)).toEqual([{ type: 'BrandAdded', data: acme }]);
   expect(addBrand(acme, acme)).toMatchObject({ refused: 'ValidationError' });
   expect(addBrand(undefined, { ...acme, name: '  ' })).toMatchObject({ refused: 'ValidationError' });
+});
+
+test('a brand is suspended and reinstated, each only once', () => {
+  const acme = { brandId: brandId(1), name: 'Acme' };
+  const given = decider<Brand | undefined, BrandEvent>(undefined, evolveBrand);
+  const added: BrandEvent = { type: 'BrandAdded', data: acme };
+  const suspended: BrandEvent = { type: 'BrandSuspended', data: { brandId: acme.brandId } };
+  const reinstated: BrandEvent = { type: 'BrandReinstated', data: { brandId: acme.brandId } };
+  const suspend = (reason?: string) => (brand: Brand | undefined) =>
+    suspendBrand(brand, { brandId: acme.brandId, ...(reason !== undefined && { reason }) });
+  const reinstate = (brand: Brand | undefined) => reinstateBrand(brand, { brandId: acme.brandId });
+  given(added)
+    .when(suspend('Spam'))
+    .thenEvents({ type: 'BrandSuspended', data: { brandId: 1, reason: 'Spam' } });
+  given(added).when(suspend()).thenEvents(suspended);
+  given(added, suspended).when(suspend()).thenNothing();
+  given(added, suspended).when(reinstate).thenEvents(reinstated);
+  given(added).when(reinstate).thenNothing();
+  given(added, suspended, reinstated).when(reinstate).thenNothing();
+  given(added, suspended, reinstated).when(suspend()).thenEvents(suspended);
+  given(added)
+    .when(suspend('x'.repeat(10_000)))
+    .thenRefused('ValidationError', /reason/);
+  given().when(suspend()).thenRefused('ResourceNotFound');
+  given().when(reinstate).thenRefused('ResourceNotFound');
+  expect([suspended, reinstated].map((event) => evolveBrand(undefined, event))).toEqual([undefined, undefined]);
+  expect(evolveBrand(evolveBrand(acme, suspended), reinstated)).toEqual(acme);
 });
 
 test('open bookings keep the zone of a community, and nothing else', () => {

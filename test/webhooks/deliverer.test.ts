@@ -661,7 +661,10 @@ test('a registration that is removed while a delivery is due logs no error, befo
   const lines: string[] = [];
   const logger = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
   // As between the event and its record, or in another process, whose checks are up to a second old.
-  const webhooks = await venue.deliver({ logger, credentials: { isEnded: async () => false } });
+  const webhooks = await venue.deliver({
+    logger,
+    credentials: { isEnded: async () => false, isSuspended: async () => false },
+  });
   await venue.append(approved());
   await attempted(webhooks, webhookId, 1);
   await venue.remove(webhookId);

@@ -202,6 +202,8 @@ const VERBS: { readonly [T in EventType]?: string } = {
   CommunityDescribed: 'was described',
   CommunityPhotosChanged: 'has other photos',
   BrandAdded: 'was created',
+  BrandSuspended: 'was suspended',
+  BrandReinstated: 'works again',
   SubjectForgotten: 'had its personal texts erased',
 } satisfies { readonly [T in AccountEvent]: string };
 

@@ -38,7 +38,8 @@ export function createOnRequest(deps: Deps) {
   async function activeRecipient(webhookId: string): Promise<Recipient | Refusal> {
     if (await isUnknown(webhookId)) return refuse('ResourceNotFound', `There is no webhook ${webhookId}.`);
     const recipient = await registrations.recipient(webhookId);
-    return 'inactive' in recipient ? refuse('ValidationError', `${recipient.inactive}.`) : recipient;
+    if ('inactive' in recipient) return refuse('ValidationError', `${recipient.inactive}.`);
+    return 'waiting' in recipient ? refuse('ValidationError', `${recipient.waiting}.`) : recipient;
   }
 
   /** The delivery with its texts opened, after waking its endpoint. */
