@@ -79,6 +79,10 @@ export function readConfig(env: Environment) {
     /** 32 bytes that seal secrets at rest. */
     secretKey: readSecretKey(settings, embedded, dataDir),
     webhooksAllowPrivate: flag('WEBHOOKS_ALLOW_PRIVATE') ?? false,
+    /** What may sign up without an invitation. Undefined: nothing. */
+    signUp: signUp(settings, { demo, hasMail: mail.smtp !== undefined || mail.mailInbox }),
+    /** Sign-ups that are taken in a day, from everywhere. */
+    signUpsPerDay: count('SIGN_UPS_PER_DAY', 100_000) ?? 1_000,
     /** OAuth clients that may register themselves per network and hour. */
     registrationsPerHour: count('REGISTRATIONS_PER_HOUR', 100_000) ?? 120,
     /** Webhook registrations an account may have. */
@@ -122,6 +126,17 @@ export function readConfig(env: Environment) {
     /** How long an unused read model is kept, such as one of an earlier release, in milliseconds. */
     retireAfterMs: duration('RETIRE_AFTER', 'PT8760H') ?? 24 * 3_600_000,
   };
+}
+
+/** Signing up needs mail, to confirm the address. In the demo it is on. */
+function signUp(
+  { read }: Settings,
+  { demo, hasMail }: { readonly demo: boolean; readonly hasMail: boolean },
+): 'brands' | undefined {
+  const chosen = read('SIGN_UP', 'brands or off', (text) => (text === 'brands' || text === 'off' ? text : undefined));
+  if (chosen === 'brands' && !hasMail)
+    throw new ConfigError('SIGN_UP', 'requires SMTP_URL or MAIL_INBOX, because an address is confirmed by mail');
+  return (chosen ?? (demo && hasMail ? 'brands' : 'off')) === 'brands' ? 'brands' : undefined;
 }
 
 /** @param port the other port that this process listens on */

@@ -117,6 +117,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
         logger.debug(refused, 'The document of an OAuth client has an address that is not public'),
     },
     limits: { registrations: config.registrationsPerHour, clientsPerAccount: config.clientsPerAccount },
+    takesSignUps: config.signUp !== undefined,
     isLocal: isLoopbackHost(config.host) && isLoopbackHost(new URL(publicUrl).hostname),
   });
   await identity.confirm();
@@ -173,6 +174,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     addressConfirmation: people.addressConfirmation,
     contactConfirmation: people.contactConfirmation,
     invitations: people.invitations,
+    signUps: people.signUps,
     checkedFiles,
     queries,
     authorizationServer,
@@ -181,7 +183,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     mailContent,
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     /** Pending changes that the log may not hold yet. */
-    changing: [users, authorizationServer.clients, revocation, people.invitationRecords],
+    changing: [users, authorizationServer.clients, revocation, people.invitationRecords, people.signUps],
     maintenance: createMaintenance(base),
     /** Reseals the records under the first secret key. @returns the number of changed records */
     async resealRecords(onProgress: (resealed: number) => void): Promise<number> {

@@ -4,6 +4,9 @@ import { openInvitationRecords } from './auth/invitation-records.ts';
 import { createInvitations } from './auth/invitations.ts';
 import { createLinks } from './auth/links.ts';
 import { createPasswordReset } from './auth/password-reset.ts';
+import { createSignUpLimits } from './auth/sign-up-limits.ts';
+import { openSignUpRecords } from './auth/sign-up-records.ts';
+import { createSignUps } from './auth/sign-ups.ts';
 import { openUserLookups } from './auth/user-lookups.ts';
 import { createUsers } from './auth/users.ts';
 import { openAttemptCounts } from './authorization-server/attempt-counts.ts';
@@ -12,22 +15,28 @@ import type { Base } from './base.ts';
 import type { Commands } from './commands/commands.ts';
 import { openCheckedFiles } from './console/sessions/checked-files.ts';
 import { deleteSessionsOf } from './console/sessions/session-records.ts';
+import { brandOf } from './domain/account.ts';
 import { createContactConfirmation } from './mail/contact-confirmation.ts';
 import { createAccountContacts } from './mail/contacts.ts';
 import type { Mail } from './mail/mail.ts';
 import { createMailPreferences } from './mail/preferences.ts';
 import type { PersonalData } from './personal-data/personal-data.ts';
+import { createAccountQueries } from './queries/accounts.ts';
+import { Unavailable } from './runtime/unavailable.ts';
 
 /** Limits the mail that a user can send to addresses of others, by changing the own one or that of an account. */
 const ADDRESSES_PER_HOUR = { max: 5, windowMs: 60 * 60_000 };
 /** Limits the mail that the Managers of an account can send to addresses of others, by withdrawing and inviting again. */
 const INVITATIONS_PER_DAY = { max: 100, windowMs: 24 * 60 * 60_000 };
 
+/** Passwords typed for one sign-up, on another device than the one on which it began. */
+const SIGN_UP_PASSWORDS = { max: 10, windowMs: 24 * 60 * 60_000 };
+
 /** Assembles users with what ends with them, and what changes them through a link in a mail. */
 export async function openPeople(
-  { config, logger, clock, documents }: Base,
+  { config, logger, clock, documents, projector: { readModels } }: Base,
   {
-    commands: { membership: log, calendarFeeds },
+    commands: { membership: log, calendarFeeds, catalogue, bookings },
     personalData,
     mail,
   }: { readonly commands: Commands; readonly personalData: PersonalData; readonly mail: Mail },
@@ -52,6 +61,7 @@ export async function openPeople(
   const counts = await openAttemptCounts({ documents, secretKey, clock });
   const links = createLinks({ secretKey, clock });
   const linked = { users, links, mails: mail, clock, publicUrl };
+  const accounts = createAccountQueries({ readModels });
   const contacts = await createAccountContacts({ documents, personalData, clock });
   return {
     preferences,
@@ -71,6 +81,19 @@ export async function openPeople(
       ...linked,
       contacts,
       countChange: (account) => counts.add(['contact', account], ADDRESSES_PER_HOUR),
+    }),
+    signUps: createSignUps({
+      ...linked,
+      records: await openSignUpRecords({ documents, secretKey, clock }),
+      countSignUp: createSignUpLimits({ counts, perDay: config.signUpsPerDay }),
+      countPassword: (id) => counts.add(['sign-up password', id], SIGN_UP_PASSWORDS),
+      nextBrandId: catalogue.nextBrandId,
+      addBrand: catalogue.addBrandOf,
+      async request(wanted, context) {
+        if ((await accounts.name(brandOf(wanted))) === undefined)
+          throw new Unavailable(`The read models do not show brand ${wanted.brandId} yet`);
+        return bookings.request(wanted, context);
+      },
     }),
     invitations: createInvitations({
       ...linked,

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { checkBeforeBodies } from '../src/api/incoming-requests.ts';
-import { LINK_PATHS } from '../src/auth/links.ts';
+import { LINK_PATHS, SIGN_UP_PATH } from '../src/auth/links.ts';
 import { PATHS } from '../src/authorization-server/paths.ts';
 import type { Account } from '../src/domain/account.ts';
 import type { Role } from '../src/domain/roles.ts';
@@ -36,6 +36,8 @@ const FOR_STRANGERS: ReadonlyMap<string, number> = new Map([
   [`POST ${LINK_PATHS.invitation}`, 300],
   [`POST ${LINK_PATHS.address}`, 300],
   [`POST ${LINK_PATHS.contact}`, 300],
+  [`POST ${LINK_PATHS.signUp}`, 300],
+  [`POST ${SIGN_UP_PATH}`, 300],
   [`POST ${LINK_PATHS.unsubscribe}`, 300],
 ]);
 
@@ -55,6 +57,8 @@ beforeAll(async () => {
   const running = await runServiceAt('localhost', {
     TRUST_PROXY: '127.0.0.1',
     CONSOLE_WRITES_PER_MINUTE: String(FORMS_PER_MINUTE),
+    SIGN_UP: 'brands',
+    MAIL_INBOX: 'true',
   });
   ({ service, url } = running);
   await running.listen();

@@ -135,6 +135,25 @@ test('mails are kept on this machine only, and only if none are sent', () => {
     expect(() => readConfig({ ...local, ...other })).toThrow(/^MAIL_INBOX: /);
 });
 
+test('brands sign up where that is wanted and an address can be confirmed by mail, and by themselves in the demo', () => {
+  const sends = { SMTP_URL: 'smtp://mail.example', MAIL_FROM: 'bookings@example.com' };
+  const signUpOf = (settings: Record<string, string>) => readConfig({ SECRET_KEY, ...settings }).signUp;
+  expect(signUpOf({})).toBe('brands');
+  expect(signUpOf({ SIGN_UP: 'off' })).toBeUndefined();
+  expect(signUpOf({ DEMO: 'false' })).toBeUndefined();
+  expect(signUpOf({ DEMO: 'false', ...sends })).toBeUndefined();
+  expect(signUpOf({ DEMO: 'false', SIGN_UP: 'brands', ...sends })).toBe('brands');
+  // A demo without an inbox.
+  expect(signUpOf({ HOST: '0.0.0.0' })).toBeUndefined();
+  for (const wrong of [
+    { SIGN_UP: 'brands', DEMO: 'false' },
+    { SIGN_UP: 'true' },
+    { SIGN_UP: 'brands', HOST: '0.0.0.0' },
+  ])
+    expect(() => signUpOf(wrong)).toThrow(/^SIGN_UP: /);
+  expect(readConfig({ SECRET_KEY }).signUpsPerDay).toBe(1_000);
+});
+
 test('a process without mail has no role mail', () => {
   const rolesOf = (settings: Record<string, string>) => [...readConfig({ SECRET_KEY, ...settings }).roles];
   expect(rolesOf({})).toContain('mail');

@@ -19,7 +19,7 @@ let callers: Readonly<Record<string, Readonly<Record<string, string>>>>;
 const agent = new Agent({ keepAlive: true });
 
 beforeAll(async () => {
-  const running = await runServiceAt();
+  const running = await runServiceAt('127.0.0.1', { SIGN_UP: 'brands', MAIL_INBOX: 'true' });
   ({ service, url } = running);
   await running.listen();
   const { account } = await service.brand();

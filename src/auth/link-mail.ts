@@ -3,9 +3,9 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Links } from './links.ts';
 
-/** A mail with a link. It names the user, the invitation or the account, from which address and link are made when it is sent. */
+/** A mail with a link. It names the user, the invitation, the sign-up or the account, from which address and link are made when it is sent. */
 type LinkMail = {
-  readonly kind: 'PasswordReset' | 'AddressConfirmation' | 'ContactConfirmation' | 'Invitation';
+  readonly kind: 'PasswordReset' | 'AddressConfirmation' | 'ContactConfirmation' | 'Invitation' | 'SignUp';
   readonly cause: string;
   readonly userId: string;
   readonly account?: AccountKey;

@@ -5,6 +5,9 @@ import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { keysIn, type SecretKey } from '../secrets/secret-key.ts';
 
+/** The page to sign up at. */
+export const SIGN_UP_PATH = '/sign-up';
+
 /** The pages that links open. */
 export const LINK_PATHS = {
   forgottenPassword: '/console/password/forgotten',
@@ -12,6 +15,7 @@ export const LINK_PATHS = {
   address: '/console/address',
   invitation: '/console/invitation',
   contact: '/console/contact',
+  signUp: `${SIGN_UP_PATH}/confirm`,
   unsubscribe: '/console/unsubscribe',
 } as const;
 
@@ -26,11 +30,12 @@ export type LinkPurpose =
   | 'invitation'
   | 'invitation by operator'
   | 'contact'
+  | 'sign-up'
   | 'unsubscribe';
 
 type Link = {
   readonly purpose: LinkPurpose;
-  /** The user or the invitation. */
+  /** The user, the invitation or the sign-up. */
   readonly id: string;
   /** When it ends, in milliseconds since the epoch; whole seconds count. */
   readonly until: number;

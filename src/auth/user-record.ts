@@ -74,8 +74,16 @@ export const isOnlyAccount = (user: UserDocument, account: Account): boolean =>
 /** A user after a change, with the changes for the log. Without changes, the user stays as it was. */
 export type Changed = { readonly user: UserDocument; readonly changes: readonly MembershipEvent[] };
 
-export function newUser(email: string, memberships: readonly Membership[], passwordHash: string, at: string): Changed {
-  const id = `usr_${randomBytes(12).toString('base64url')}`;
+export const newUserId = (): string => `usr_${randomBytes(12).toString('base64url')}`;
+
+/** @param id of a user who signs up; default: a new one */
+export function newUser(
+  email: string,
+  memberships: readonly Membership[],
+  passwordHash: string,
+  at: string,
+  id = newUserId(),
+): Changed {
   const user = { id, email, createdAt: at, passwordChangedAt: at, passwordHash, memberships };
   return { user, changes: memberships.map((membership) => memberAdded(user, membership)) };
 }

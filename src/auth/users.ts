@@ -86,6 +86,22 @@ export async function createUsers(deps: {
       return withoutHash(user);
     },
 
+    /**
+     * Adds a user who has proved to read mail at the address, and who gets the first account right after. Does nothing if the user is there.
+     * Refuses an address that another user has.
+     */
+    async addConfirmed({
+      id,
+      email,
+      passwordHash,
+    }: Pick<UserDocument, 'id' | 'email' | 'passwordHash'>): Promise<Refusal | undefined> {
+      const { user } = newUser(normalisedEmail(email), [], passwordHash, now(), id);
+      if (await users.insert(id, { ...user, emailConfirmedAt: user.createdAt })) return undefined;
+      return (await found.get(id)) === undefined
+        ? refuse('ValidationError', 'Another user has this address.')
+        : undefined;
+    },
+
     /** Also signs the user out of every browser. Connected apps stay connected. */
     async changePassword(id: string, password: string, context: ChangeContext): Promise<User | Refusal> {
       const wrong = wrongPassword(password);

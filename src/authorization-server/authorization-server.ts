@@ -53,6 +53,8 @@ export async function createAuthorizationServer(deps: {
   /** The display name of an account. */
   accountName?: (account: Account) => Promise<string | undefined>;
   limits?: Partial<Limits>;
+  /** Whether brands can sign up, which the sign-in page of the console then offers. Default: false. */
+  takesSignUps?: boolean;
   /** Whether only this machine can reach the service, so that its registrations need no limit. Default: false. */
   isLocal?: boolean;
   /** The addresses from which client metadata documents may be fetched. Default: public ones only. */
@@ -131,6 +133,7 @@ export async function createAuthorizationServer(deps: {
         users,
         limits,
         isLocal,
+        takesSignUps: deps.takesSignUps ?? false,
         offeredTo: (request) => (isLocal && isLocalRequest(request) ? offered : undefined),
         counts,
         attempts,

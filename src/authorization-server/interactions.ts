@@ -33,6 +33,8 @@ export type PageDeps = {
   /** The display name of an account. */
   readonly accountName: (account: Account) => Promise<string>;
   readonly attempts: SignInAttempts;
+  /** Whether brands can sign up. */
+  readonly takesSignUps: boolean;
   /** The sign-ins to offer to a browser; undefined unless it is on this machine. */
   readonly offeredTo: (request: FastifyRequest) => OfferedSignIns | undefined;
 };
@@ -149,6 +151,7 @@ async function signIn(
     ...form,
     app: isConsole ? undefined : await requestingApp(deps, interaction),
     isFirst: isConsole && !(await deps.users.exist()),
+    takesSignUps: isConsole && deps.takesSignUps,
     offered: isConsole ? deps.offeredTo(request) : undefined,
     ...defined({ problem: typed.problem, email: typed.email ?? (typeof hint === 'string' ? hint : undefined) }),
   });

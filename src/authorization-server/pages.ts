@@ -1,4 +1,4 @@
-import { LINK_PATHS } from '../auth/links.ts';
+import { LINK_PATHS, SIGN_UP_PATH } from '../auth/links.ts';
 import { whatScopesAllow } from '../auth/scopes.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
@@ -46,10 +46,20 @@ export type SignInPage = FormPage & {
   /** True while no user exists. */
   readonly isFirst: boolean;
   readonly offered: OfferedSignIns | undefined;
+  readonly takesSignUps: boolean;
 };
 
 /** The sign-in page. Its errors never reveal whether the e-mail or the password was wrong. */
-export const signInPage = ({ action, formToken, app, email = '', problem, isFirst, offered }: SignInPage): string =>
+export const signInPage = ({
+  action,
+  formToken,
+  app,
+  email = '',
+  problem,
+  isFirst,
+  offered,
+  takesSignUps,
+}: SignInPage): string =>
   page({
     title: 'Sign in',
     flash: problem === undefined ? [] : [{ kind: 'problem', text: problem }],
@@ -72,6 +82,7 @@ export const signInPage = ({ action, formToken, app, email = '', problem, isFirs
         <button class="button full" type="submit">Sign in</button>
       </form>
       <p class="small"><a href="${LINK_PATHS.forgottenPassword}">Forgot your password?</a></p>
+      ${takesSignUps && html`<p class="small">You look for a space? <a href="${SIGN_UP_PATH}">Sign up</a></p>`}
       ${offered && offeredSignIns(action, formToken, offered)}
       ${cancelForm(action, formToken, 'Cancel')}
       ${app && left(app)}

@@ -150,6 +150,17 @@ export async function createCatalogueCommands(deps: CommandDeps, photos: Pick<Ph
       return isRefusal(outcome) ? outcome : added;
     },
 
+    /** An id for {@link commands.addBrandOf}. */
+    nextBrandId: async (): Promise<BrandId> => brandId(await ids.brands.next()),
+
+    /** Adds a brand with an id that was chosen before, unless it is there. */
+    async addBrandOf(added: Pick<Brand, 'brandId' | 'name'>, context: CommandContext): Promise<Refusal | undefined> {
+      const outcome = await handler.execute(streamOf.brand(added.brandId), brand, context, (existing) =>
+        existing === undefined ? addBrand(existing, added) : [],
+      );
+      return isRefusal(outcome) ? outcome : undefined;
+    },
+
     /** Switches a brand off, in every process within 2 s (docs/decisions/accounts.md#suspending-a-brand). */
     async suspendBrand(
       { brandId: id, ...how }: { readonly brandId: number; readonly reason?: string },

@@ -3,6 +3,7 @@ import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PasswordReset } from '../auth/password-reset.ts';
+import type { SignUps } from '../auth/sign-ups.ts';
 import type { IsSuspended } from '../auth/suspension.ts';
 import type { Users } from '../auth/users.ts';
 import { openAttemptCounts } from '../authorization-server/attempt-counts.ts';
@@ -23,6 +24,7 @@ import { contactRoutes } from './links/contacts.ts';
 import { invitationRoutes } from './links/invitations.ts';
 import { createLinkRoutes } from './links/link-page.ts';
 import { passwordRoutes } from './links/passwords.ts';
+import { signUpRoutes } from './links/sign-up.ts';
 import { ignoreMultipart, unsubscribeRoutes } from './links/unsubscribing.ts';
 import { createEventStreams } from './live/event-stream.ts';
 import { createLiveFeed, type LiveFeed } from './live/live.ts';
@@ -35,7 +37,7 @@ import { Form } from './parts/typed-form.ts';
 import type { AccountOf } from './parts/visit.ts';
 import { openPageViews } from './public/page-views.ts';
 import { publicPages } from './public/public-pages.ts';
-import { createCookies } from './sessions/cookies.ts';
+import { type Cookies, createCookies, createCookies } from './sessions/cookies.ts';
 import { createFirstSignIn } from './sessions/first-sign-in.ts';
 import { rejectForm, type SessionDeps, sendTooManyForms } from './sessions/rejected-form.ts';
 import { createSessionCheck, type SessionCheck, senderOf } from './sessions/session-check.ts';
@@ -62,7 +64,11 @@ export type ConsoleDeps = Omit<PageDeps, 'sessions' | 'pageViews'> & {
   readonly passwordReset: PasswordReset;
   readonly users: Pick<Users, 'byEmail'>;
   readonly isSuspended: IsSuspended;
-  readonly settings: LimitSettings & { readonly secretKey: SecretKey };
+  readonly signUps: SignUps;
+  readonly settings: LimitSettings & {
+    readonly secretKey: SecretKey;
+    readonly signUp: 'brands' | undefined;
+  };
 };
 
 /** The web console under /console, and the assets used by every page of the service. */
@@ -111,11 +117,10 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     const links = createLinkRoutes(scope, publicUrl);
     scope.addHook('onClose', () => deps.passwordReset.settled());
     passwordRoutes(links, deps.passwordReset, deps.resetAttempts);
-    invitationRoutes(links, {
-      ...deps,
-      accountName: renderer.nameOf,
-      firstSignIn: createFirstSignIn({ ...session, endSession }),
-    });
+    const firstSignIn = createFirstSignIn({ ...session, endSession });
+    invitationRoutes(links, { ...deps, accountName: renderer.nameOf, firstSignIn });
+    if (deps.settings.signUp !== undefined)
+      signUpRoutes(links, { ...deps, begunIn: signUpCookie(cookies), firstSignIn });
     addressRoutes(links, deps.addressConfirmation);
     await scope.register(async (programs) => {
       ignoreMultipart(programs);
@@ -135,6 +140,14 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   });
   return sessions;
 }
+
+const SIGN_UP_COOKIE = 'sign_up';
+const SIGN_UP_SECONDS = 24 * 3_600;
+
+const signUpCookie = ({ getSealed, setSealed }: Cookies) => ({
+  get: (request: FastifyRequest) => getSealed<string>(request, SIGN_UP_COOKIE),
+  set: (reply: FastifyReply, id: string) => void setSealed(reply, SIGN_UP_COOKIE, id, SIGN_UP_SECONDS),
+});
 
 /** Refused forms per network and minute. Each costs the parsing of its body, and a page. */
 const REFUSALS = { max: 60, timeWindow: '1 minute' };

@@ -99,6 +99,7 @@ const ALWAYS = {
 } satisfies Readonly<Record<string, Kind>>;
 
 const LINKS = {
+  SignUp: { label: 'Sign-up', when: { Brand: 'You sign up: a link that confirms your address.' }, roles: [] },
   Invitation: { label: 'Invitation', when: both('You are invited to the account.'), roles: [] },
   PasswordReset: { label: 'Password reset', when: both('You forgot your password.'), roles: [] },
   AddressConfirmation: {

@@ -10,7 +10,7 @@ export type NewMail = {
    * mail, so that the same cause never makes a second one.
    */
   readonly cause: string;
-  /** The user who gets it; for an invitation its id, `inv_…`. */
+  /** The user who gets it; for an invitation its id, `inv_…`, and for a sign-up `sgn_…`. */
   readonly userId: string;
   /** The account for which the user gets it. Its Managers see whether it failed. */
   readonly account?: AccountKey;

@@ -13,6 +13,7 @@ export const purposes = {
   subjectKey: (subject: string) => `subject-key:${subject}`,
   /** Sealed under the key of its subject. */
   personalText: (subject: string, of: string, field: string) => `personal-text:${subject}:${of}:${field}`,
+  signUp: (id: string) => `sign-up:${id}`,
   inboxMail: (id: string) => `inbox-mail:${id}`,
   sealKey: (origin: string) => `seal-key:${origin}`,
   formerSecretKey: (id: string) => `former-secret-key:${id}`,

@@ -31,6 +31,7 @@ const SEALED: {
   sealKeys: ({ sealedKey, origin }, _, sealAgain) => ({
     sealedKey: sealAgain(purposes.sealKey(String(origin)), sealedKey),
   }),
+  signUps: ({ sealed }, key, sealAgain) => (sealed ? { sealed: sealAgain(purposes.signUp(key), sealed) } : {}),
   mailInbox: ({ sealed }, key, sealAgain) => (sealed ? { sealed: sealAgain(purposes.inboxMail(key), sealed) } : {}),
   oauthArtefacts: ({ sealed }, key, sealAgain) =>
     sealed ? { sealed: sealAgain(purposes.oidcRecord(key), sealed) } : {},

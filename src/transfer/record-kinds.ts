@@ -64,6 +64,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   // Stored last, so that what it names is there.
   photos: { afterLog: 1 },
   requestQuotas: {},
+  signUps: { ttl: 'expiresAt' },
   spaceQuotas: {},
   signingKeys: {},
   // The header holds the same information.

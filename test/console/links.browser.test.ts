@@ -3,8 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
+import { eventually } from '../eventually.ts';
+import { inDays } from '../in-days.ts';
 import { lacks } from '../lacks.ts';
-import { CHROMIUM, launchChromium, openWindow } from './chromium.ts';
+import { CHROMIUM, launchChromium, openWindow, wrongOn } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -48,6 +50,47 @@ describe.skipIf(lacks(CHROMIUM))('links in Chromium, by keyboard alone', { timeo
     await page.keyboard.press('Enter');
     await page.waitForURL('**/console/inbox');
     expect(await page.getByText('You are a member of').isVisible()).toBe(true);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test.each([
+    { width: 390, script: true, colorScheme: 'light' },
+    { width: 1440, script: false, colorScheme: 'dark' },
+  ] as const)('a planner signs up and asks for a room: $width px, script: $script', async (screen) => {
+    const { core } = running.service;
+    const email = `planner-${screen.width}@example.com`;
+    const [space] = running.demo.communities[0].spaces;
+    const { context, page, complaints } = await openWindow(browser, running.url, screen);
+    const startHour = screen.script ? 12 : 18;
+    const message = 'Two long tables, please';
+    const query = new URLSearchParams({ space: `${space.id}`, date: inDays(30), startHour: `${startHour}`, message });
+    await page.goto(`/sign-up?${query}`);
+    if (screen.script) expect(await wrongOn(page)).toEqual([]);
+    // The name has the focus already.
+    await page.keyboard.type('Fern & Co');
+    await tabTo(page, 'E-mail');
+    await page.keyboard.type(email);
+    await tabTo(page, 'Password');
+    await page.keyboard.type('short');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    if (screen.script) expect(await wrongOn(page)).toEqual([]);
+    await tabTo(page, 'Password');
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/sign-up/sent');
+    const link = await eventually(async () => {
+      const mail = (await core.mail.inbox?.list())?.find(({ to }) => to === email);
+      return /http\S+confirm\?link=\S+/.exec(mail?.text ?? '')?.[0] ?? expect.fail('no mail yet');
+    });
+    await page.goto(link);
+    if (screen.script) expect(await wrongOn(page)).toEqual([]);
+    await tabTo(page, 'Confirm');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/console/bookings/*');
+    expect(await page.getByText('your request was sent').isVisible()).toBe(true);
+    expect(await page.getByText(message).first().isVisible()).toBe(true);
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -62,6 +62,7 @@ test('exactly these collections have a declared query', () => {
       'reviews',
       'seals',
       'spacePhotos',
+      'signUps',
       'spaces',
       'subjectKeys',
       'users',

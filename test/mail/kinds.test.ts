@@ -27,7 +27,7 @@ test('a kind of a later release is shown by its name', () => {
 const among = (is: (kind: MailKind) => boolean) => (Object.keys(KINDS) as MailKind[]).filter(is);
 
 test('mail about a sign-in or an account goes out first, and is not limited', () => {
-  const ofAccounts = ['ApiKeyIssued', 'RoleChanged', 'PasswordChanged', 'Invitation', 'PasswordReset'];
+  const ofAccounts = ['ApiKeyIssued', 'RoleChanged', 'PasswordChanged', 'SignUp', 'Invitation', 'PasswordReset'];
   const urgent = among(isUrgent);
   expect(urgent).toEqual([...ofAccounts, 'AddressConfirmation', 'ContactConfirmation']);
   expect(urgent.filter(isLimited)).toEqual([]);

@@ -14,6 +14,7 @@ test('purposes never change, or stored values could no longer be opened', () => 
     'store:1',
     'subject-key:1',
     'personal-text:1:2:3',
+    'sign-up:1',
     'inbox-mail:1',
     'seal-key:1',
     'former-secret-key:1',

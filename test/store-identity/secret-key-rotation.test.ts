@@ -24,6 +24,7 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
   let webhook: { readonly id: string; readonly signingSecret: string };
   let booking: number;
   let clientId: string;
+  let signUp: string;
   let sealedBefore: ReadonlySet<string>;
 
   beforeAll(async () => {
@@ -46,6 +47,8 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
     clientId = accepted(await authorizationServer.clients.addClient(client, BY_OPERATOR)).clientId;
     await authorizationServer.signingKeys.current();
     await service.core.mail.sendTest('ada@example.com');
+    const typed = { brandName: 'Fern', email: 'fern@example.com', password: 'correct horse battery' };
+    signUp = accepted(await service.core.signUps.begin(typed, '127.0.0.1'));
     sealedBefore = await sealedIn(service.core);
   });
   afterAll(async () => {
@@ -103,6 +106,7 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
       reason: 'Nieselregen',
     });
     expect(await alone.authorizationServer.clients.adapter.find(clientId)).toMatchObject({ client_id: clientId });
+    expect(await alone.signUps.mailed(signUp)).toMatchObject({ email: 'fern@example.com' });
     await alone.authorizationServer.signingKeys.check();
     expect(await alone.mail.inbox?.list()).toMatchObject([{ to: 'ada@example.com' }]);
     await alone.webhooks.start();

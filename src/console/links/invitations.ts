@@ -4,6 +4,7 @@ import { LINK_PATHS } from '../../auth/links.ts';
 import type { User, Users } from '../../auth/users.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
+import type { Flash } from '../../html/layout.ts';
 import { addressOf } from '../parts/links.ts';
 import { invitationText } from '../parts/role-texts.ts';
 import { contextOf, type LinkRoutes, linkForm, linkPage, newPasswordFields, TO_CONSOLE } from './link-page.ts';
@@ -18,7 +19,7 @@ type Deps = {
   readonly firstSignIn: (
     request: FastifyRequest,
     reply: FastifyReply,
-    of: { readonly user: User; readonly account: Invitation['account']; readonly text: string },
+    of: { readonly user: User; readonly account: Invitation['account']; readonly flash: Flash },
   ) => Promise<FastifyReply>;
 };
 
@@ -43,7 +44,11 @@ export function invitationRoutes(routes: LinkRoutes, { invitations, users, accou
       const name = await accountName(account);
       const user = await invitations.acceptAsNew(link, form.password(), contextOf(request));
       if (isRefusal(user)) return user;
-      return firstSignIn(request, reply, { user, account, text: `You are a member of ${namedText(name)}.` });
+      return firstSignIn(request, reply, {
+        user,
+        account,
+        flash: { kind: 'done', text: `You are a member of ${namedText(name)}.` },
+      });
     },
   });
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../../auth/users.ts';
 import type { Account } from '../../domain/account.ts';
+import type { Flash } from '../../html/layout.ts';
 import type { SessionDeps } from './rejected-form.ts';
 import { startSession } from './sign-in.ts';
 
@@ -8,7 +9,9 @@ type FirstSignIn = {
   readonly user: User;
   readonly account: Account;
   /** Shown on the first page. */
-  readonly text: string;
+  readonly flash: Flash;
+  /** The first page. Default: that of the account. */
+  readonly to?: string;
 };
 
 type FirstSignInDeps = SessionDeps & {
@@ -19,11 +22,15 @@ type FirstSignInDeps = SessionDeps & {
 /** Signs in a user who has just set the first password. Another user who is signed in in this browser is signed out. */
 export const createFirstSignIn =
   (deps: FirstSignInDeps) =>
-  async (request: FastifyRequest, reply: FastifyReply, { user, account, text }: FirstSignIn): Promise<FastifyReply> => {
+  async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { user, account, flash, to = '/console' }: FirstSignIn,
+  ): Promise<FastifyReply> => {
     request.sender = { account, credential: { kind: 'user', id: user.id } };
     await deps.endSession(request, reply);
     await startSession(deps, request, reply, { userId: user.id, account });
     const [owner = ''] = deps.sessions.ownersOf({ user });
-    deps.cookies.setFlash(reply, { kind: 'done', text }, owner);
-    return reply.redirect('/console', 303);
+    deps.cookies.setFlash(reply, flash, owner);
+    return reply.redirect(to, 303);
   };

@@ -2,7 +2,7 @@ import { roleIn } from '../../auth/memberships.ts';
 import { type Account, accountInWords, accountKey, accountOfKey } from '../../domain/account.ts';
 import { subjectOfUser } from '../../domain/personal-text.ts';
 import { namedText } from '../../html/html.ts';
-import { isAlways, isChosen, mayGet } from '../kinds.ts';
+import { isAlways, isChosen, type MailKind, mayGet } from '../kinds.ts';
 import type { Compose, Message, NewMail } from '../new-mail.ts';
 import { wants } from '../preferences.ts';
 import type { Subscription } from '../unsubscribing.ts';
@@ -13,6 +13,9 @@ import { digestOf } from './digest.ts';
 import { type MailText, renderMail } from './layout.ts';
 import type { ComposeDeps, MailedUser, Reader, Skipped, Written } from './written.ts';
 
+/** An invitation and a sign-up name themselves instead of a user, and the confirmation of a contact address the account. */
+const NAMES_NO_USER: ReadonlySet<MailKind> = new Set(['Invitation', 'SignUp', 'ContactConfirmation']);
+
 /**
  * Writes mails when they are sent: to whom they go, whether they are still wanted, and what they say. Nothing of it is stored,
  * so texts that were erased meanwhile read "erased".
@@ -22,8 +25,7 @@ export function createCompose(deps: ComposeDeps): Compose {
 
   return async (mail, others = []) => {
     const { kind, userId } = mail;
-    // An invitation names itself instead of a user, and the confirmation of a contact address the account.
-    if (kind !== 'Invitation' && kind !== 'ContactConfirmation' && (await isForgotten(subjectOfUser(userId))))
+    if (!NAMES_NO_USER.has(kind) && (await isForgotten(subjectOfUser(userId))))
       return { skipped: 'The user was forgotten.' };
     if (!isChosen(kind) && !isAlways(kind)) return deps.links(mail);
     const known = await deps.user(userId);

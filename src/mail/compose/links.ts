@@ -2,6 +2,7 @@ import type { AddressConfirmation } from '../../auth/address-confirmation.ts';
 import type { Invitations } from '../../auth/invitations.ts';
 import type { TimedLink } from '../../auth/link-mail.ts';
 import type { PasswordReset } from '../../auth/password-reset.ts';
+import type { SignUps } from '../../auth/sign-ups.ts';
 import type { User, Users } from '../../auth/users.ts';
 import { accountOfKey } from '../../domain/account.ts';
 import { namedText } from '../../html/html.ts';
@@ -22,6 +23,7 @@ export function composeLinks(deps: {
   readonly passwordReset: Pick<PasswordReset, 'mailed'>;
   readonly addressConfirmation: Pick<AddressConfirmation, 'mailed'>;
   readonly invitations: Pick<Invitations, 'get' | 'inviterOf' | 'mailed'>;
+  readonly signUps: Pick<SignUps, 'mailed'>;
   readonly contacts: Pick<AccountContacts, 'pending'>;
   readonly contactConfirmation: Pick<ContactConfirmation, 'mailed'>;
   readonly accounts: Parameters<typeof foreignAccountName>[0];
@@ -47,6 +49,35 @@ export function composeLinks(deps: {
       ],
       action: { text: 'See the invitation', url: invitations.mailed(open).url },
       footer: 'You get this mail because a member of the account entered your address.',
+    });
+  }
+
+  /** Says nothing that the stranger who signed up has typed: the address may be that of another person. */
+  async function signUp({ userId: id }: NewMail): Promise<Message | Skipped> {
+    const mailed = await deps.signUps.mailed(id);
+    if (mailed === undefined) return { skipped: 'The sign-up was confirmed, or has ended.' };
+    const { email, link } = mailed;
+    const footer = 'You get this mail because someone entered your address on this booking service.';
+    if (link === undefined)
+      return mailTo(email, {
+        subject: 'You have a sign-in already',
+        intro: [
+          'Someone signed up with your address, which has a sign-in on this booking service. Nothing was changed.',
+          'Sign in as before. If you do not know your password, choose “Forgot your password?” there.',
+          'If it was not you, do nothing.',
+        ],
+        action: { text: 'Sign in', url: `${publicUrl}/console` },
+        footer,
+      });
+    if (isOver(link)) return LINK_ENDED;
+    return mailTo(email, {
+      subject: 'Confirm your address',
+      intro: [
+        'Someone signed up on this booking service with your address. Confirm it to begin.',
+        'The link works once, for a day. If it was not you, do nothing: nothing is made.',
+      ],
+      action: { text: 'Confirm the address', url: link.url },
+      footer,
     });
   }
 
@@ -116,6 +147,7 @@ export function composeLinks(deps: {
   return async (mail) => {
     if (mail.kind === 'Invitation') return invitation(mail);
     if (mail.kind === 'ContactConfirmation') return contact(mail);
+    if (mail.kind === 'SignUp') return signUp(mail);
     const user = await users.get(mail.userId);
     if (user === undefined) return { skipped: 'The user was removed.' };
     if (mail.kind === 'PasswordReset') return reset(user, mail);

@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto';
+import type { Collection, DocumentStore, Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import type { BookingDetails } from '../domain/booking-details.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { BookingId, BrandId, Timestamp } from '../domain/ids.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { purposes } from '../secrets/purposes.ts';
+import { seal, unseal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
+
+/** The space that a person wants to book, and what of the request is known. */
+export type WantedBooking = Pick<BookingDetails, 'spaceId'> & Partial<BookingDetails>;
+
+/** What a stranger typed. It is stored sealed, because it may be about another person. */
+export type SignUpContent = {
+  readonly brandName: string;
+  readonly email: string;
+  readonly passwordHash: string;
+  readonly wanted?: WantedBooking;
+};
+
+/** The ids of what a sign-up makes, chosen before anything is made, so that repeating it makes nothing twice. */
+type Made = { readonly userId: string; readonly brandId: BrandId };
+
+/** What came of a sign-up. */
+export type SignedUp = Made & {
+  /** The request that was sent. */
+  readonly bookingId?: BookingId;
+  /** Why the request was not sent. */
+  readonly refusal?: string;
+  /** The space that was wanted, and when. */
+  readonly wanted?: Pick<WantedBooking, 'spaceId' | 'date' | 'startHour'>;
+};
+
+type SignUpDocument = {
+  readonly createdAt: Timestamp;
+  readonly expiresAt: Timestamp;
+  /** Absent once it has ended. */
+  readonly sealed?: string;
+  /** From its confirmation until all of it is made. */
+  readonly isBegun: 'yes' | 'no';
+  readonly made?: Made;
+  /** The digest of the form that confirmed it. */
+  readonly form?: string;
+  readonly outcome?: SignedUp;
+};
+
+/** A sign-up that has not ended. */
+export type SignUp = { readonly id: string; readonly createdAt: Timestamp; readonly content: SignUpContent };
+
+/** One that has ended, with the form that confirmed it. */
+type EndedSignUp = Pick<SignUpDocument, 'form' | 'createdAt'> & { readonly outcome: SignedUp };
+
+const SIGN_UPS: Collection<SignUpDocument> = {
+  name: 'signUps',
+  kind: 'record',
+  ttl: 'expiresAt',
+  indexes: [{ fields: ['isBegun'], where: { isBegun: 'yes' } }],
+};
+
+const begun = declareQuery(SIGN_UPS, (): Find<SignUpDocument> => ({ where: { isBegun: 'yes' } }), []);
+
+/** How long the link works. */
+export const SIGN_UP_MS = 24 * 60 * 60_000;
+/** Longer than it takes until a process finishes what another one began. */
+const BEGUN_MS = 30 * SIGN_UP_MS;
+/** How long the form that confirmed it may be sent again: a double click, or a browser that got no answer. */
+const ENDED_MS = 10 * 60_000;
+
+export type SignUpRecords = Awaited<ReturnType<typeof openSignUpRecords>>;
+
+/** The stored sign-ups: what was typed until it ends, at the latest after a day, and how far those have come that were confirmed. */
+export async function openSignUpRecords(deps: {
+  readonly documents: Pick<DocumentStore, 'open'>;
+  readonly secretKey: SecretKey;
+  readonly clock: Clock;
+}) {
+  const { secretKey, clock } = deps;
+  const records = await deps.documents.open(SIGN_UPS);
+  const after = (ms: number) => toTimestamp(clock() + ms);
+
+  async function get(id: string): Promise<SignUp | EndedSignUp | undefined> {
+    const document = (await records.get(id))?.document;
+    if (document === undefined || Date.parse(document.expiresAt) <= clock()) return undefined;
+    const { createdAt, sealed, form, outcome } = document;
+    if (outcome !== undefined) return { createdAt, outcome, ...(form !== undefined && { form }) };
+    if (sealed === undefined) return undefined;
+    const content: SignUpContent = JSON.parse(unseal(secretKey, purposes.signUp(id), sealed));
+    return { id, createdAt, content };
+  }
+
+  return {
+    get,
+
+    async add(content: SignUpContent): Promise<SignUp> {
+      const id = `sgn_${randomBytes(12).toString('base64url')}`;
+      const createdAt = after(0);
+      const sealed = seal(secretKey, purposes.signUp(id), JSON.stringify(content));
+      await records.insert(id, { createdAt, expiresAt: after(SIGN_UP_MS), sealed, isBegun: 'no' });
+      return { id, createdAt, content };
+    },
+
+    /** Begins to make what a sign-up makes. @returns its ids, the same each time; undefined if it has ended */
+    async begin(id: string, ids: () => Promise<Made>, form: string | undefined): Promise<Made | undefined> {
+      const { stored } = await records.update(id, async (document) => {
+        if (document?.sealed === undefined || document.made !== undefined) return undefined;
+        const made = await ids();
+        return { ...document, made, isBegun: 'yes', expiresAt: after(BEGUN_MS), ...(form !== undefined && { form }) };
+      });
+      return stored?.document.sealed === undefined ? undefined : stored.document.made;
+    },
+
+    /** Erases what was typed. @param outcome undefined if nothing was made */
+    async end(id: string, outcome: SignedUp | undefined): Promise<void> {
+      if (outcome === undefined) return void (await records.delete(id));
+      await records.update(id, (document) => {
+        if (document?.sealed === undefined) return undefined;
+        const { sealed: _, ...others } = document;
+        return { ...others, outcome, isBegun: 'no', expiresAt: after(ENDED_MS) };
+      });
+    },
+
+    /** The ids of those that were confirmed and are not finished. */
+    begun: (): Promise<string[]> => Array.fromAsync(records.find(begun()), ({ key }) => key),
+  };
+}
