@@ -37,7 +37,7 @@ import { Form } from './parts/typed-form.ts';
 import type { AccountOf } from './parts/visit.ts';
 import { openPageViews } from './public/page-views.ts';
 import { publicPages } from './public/public-pages.ts';
-import { type Cookies, createCookies, createCookies } from './sessions/cookies.ts';
+import { type Cookies, createCookies } from './sessions/cookies.ts';
 import { createFirstSignIn } from './sessions/first-sign-in.ts';
 import { rejectForm, type SessionDeps, sendTooManyForms } from './sessions/rejected-form.ts';
 import { createSessionCheck, type SessionCheck, senderOf } from './sessions/session-check.ts';
