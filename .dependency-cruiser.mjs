@@ -257,7 +257,7 @@ export const MAY_IMPORT = {
     ],
   ],
   // Makes everything as an operator would; remembers in a record what it has made.
-  demo: ['commands', 'auth', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
+  demo: ['commands', 'photos', 'auth', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
 
   // How settings are read, and those with rules of their own.
   settings: ['domain', 'secrets', 'runtime'],

@@ -29,8 +29,8 @@ export const spaceRoutes =
     readonly queries: Queries;
     readonly release: string;
     readonly clock: Clock;
-    /** The inputs of the prices. */
-    readonly settings: Pick<Settings, 'serviceFeePercent' | 'currency'>;
+    /** The inputs of prices and addresses. */
+    readonly settings: Pick<Settings, 'publicUrl' | 'serviceFeePercent' | 'currency'>;
   }): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { queries, release, clock, settings } = deps;
@@ -93,7 +93,14 @@ export const spaceRoutes =
         const now = clock();
         const space = await queries.spaces.getNamed(request.caller.account, spaceId);
         if (space === undefined) return sendError(reply, 'ResourceNotFound', `There is no space ${spaceId}.`);
-        const details = toSpaceDetails(space, await queries.descriptions.ofNamed(space), settings, now);
+        const { communityId } = space.space;
+        const [description, photos, housePhotos] = await Promise.all([
+          queries.descriptions.ofNamed(space),
+          queries.photos.ofSpaces([spaceId]),
+          queries.photos.ofHouse(communityId),
+        ]);
+        const shown = { ...description, photos: photos.get(spaceId) ?? [], housePhotos };
+        const details = toSpaceDetails(space, shown, settings, now);
         return sendTagged(request, reply, entityTagOf(request, digest(JSON.stringify(details))), details);
       },
     );

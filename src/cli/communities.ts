@@ -7,6 +7,7 @@ import { wholeNumber } from './arguments.ts';
 import { contactCommand } from './contact.ts';
 import { describeCommunityCommand } from './descriptions.ts';
 import { type Answer, operate, operated } from './operation.ts';
+import { photoCommands } from './photos.ts';
 import { answer, subcommand, wrongUsage } from './subcommand.ts';
 
 export function communityCommands(venue: Command): void {
@@ -42,6 +43,8 @@ export function communityCommands(venue: Command): void {
     });
 
   describeCommunityCommand(community);
+
+  photoCommands(community, 'house');
 
   contactCommand(community, 'Community');
 

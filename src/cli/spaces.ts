@@ -6,6 +6,7 @@ import { namedAccount, printOwned } from './accounts.ts';
 import { amount, decimal, hours, wholeNumber } from './arguments.ts';
 import { describeSpaceCommand, publishSpaceCommand } from './descriptions.ts';
 import { type Answer, type OperatorCore, operate, operated } from './operation.ts';
+import { photoCommands } from './photos.ts';
 import { hoursCommand } from './space-hours.ts';
 import { answer, onId, subcommand, wrongUsage } from './subcommand.ts';
 
@@ -33,6 +34,7 @@ export function spaceCommands(venue: Command): void {
   hoursCommand(space);
   describeSpaceCommand(space);
   publishSpaceCommand(space);
+  photoCommands(space, 'space');
   listCommand(space);
 }
 
@@ -74,7 +76,7 @@ function changeCommand(space: Command): void {
 }
 
 function duplicateCommand(space: Command): void {
-  const description = 'add a space with the terms, the special hours and the description of another one';
+  const description = 'add a space with the terms, the special hours, the description and the photos of another one';
   subcommand(space, 'duplicate', description, 'space duplicate 1 --name "Small Hall"')
     .argument('<id>', 'id of the space to take them from', wholeNumber)
     .requiredOption('--name <name>', TERMS.name)

@@ -53,7 +53,7 @@ export function createPhotoCommands(deps: CommandDeps & { readonly events: Pick<
     return kind === 'space' ? handler.load(streamOf.space(id), space) : handler.load(streamOf.community(id), community);
   }
 
-  const change = ({ kind, id }: PhotoOwner, wanted: PhotoChange, context: CommandContext) =>
+  const change = async ({ kind, id }: PhotoOwner, wanted: PhotoChange, context: CommandContext) =>
     kind === 'space'
       ? handler.execute(streamOf.space(id), space, context, (state) =>
           changeSpacePhotos(state, { ...wanted, spaceId: spaceId(id) }),
@@ -108,6 +108,10 @@ export function createPhotoCommands(deps: CommandDeps & { readonly events: Pick<
       const outcome = await change(of, { add: added }, context);
       return isRefusal(outcome) ? outcome : { added, problems };
     },
+
+    /** Adds photos whose bytes are stored. */
+    addStored: (of: PhotoOwner, photos: readonly Photo[], context: CommandContext) =>
+      change(of, { add: photos }, context),
 
     /**
      * Puts the photos in an order, describes them, and removes those left out.

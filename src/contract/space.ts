@@ -10,9 +10,11 @@ import {
 } from '../domain/description.ts';
 import type { DayHours } from '../domain/events.ts';
 import type { Cents, PlainDate } from '../domain/ids.ts';
+import type { Photo } from '../domain/photos.ts';
 import { picked } from '../domain/picked.ts';
 import { priceOf, toAmount } from '../domain/pricing.ts';
 import { datesFrom, type NamedSpace, type Space } from '../domain/space.ts';
+import { photoUrl, toPhotoDto } from './photo.ts';
 import type { FoundSpace, SpaceDetails, SpaceDto, SpaceListing } from './schemas/space.ts';
 
 /** A space as the command line prints it with `--json`. */
@@ -115,17 +117,30 @@ export const toSpaceDto = (of: NamedSpace, pricing: Pricing, now: number): Space
   ...described(of),
 });
 
-/** A space with all that is written about it and its house. */
+/** What a community says and shows of a space and of its house. */
+type Shown = {
+  readonly space: SpaceDescription;
+  readonly house: HouseDescription;
+  readonly photos: readonly Photo[];
+  readonly housePhotos: readonly Photo[];
+};
+
+/** A space with all that is written about it and its house, and their photos. */
 export const toSpaceDetails = (
   of: NamedSpace,
-  { space, house }: { readonly space: SpaceDescription; readonly house: HouseDescription },
-  pricing: Pricing,
+  { space, house, photos, housePhotos }: Shown,
+  settings: Pricing & { readonly publicUrl: string },
   now: number,
-): SpaceDetails => ({
-  ...toSpaceDto(of, pricing, now),
-  ...picked(space, SPACE_TEXTS),
-  ...houseOf(house),
-});
+): SpaceDetails => {
+  const dtosOf = (list: readonly Photo[]) => list.map((photo) => toPhotoDto(photo, settings.publicUrl));
+  return {
+    ...toSpaceDto(of, settings, now),
+    ...picked(space, SPACE_TEXTS),
+    ...(photos.length > 0 && { photos: dtosOf(photos) }),
+    ...houseOf(house),
+    ...(housePhotos.length > 0 && { housePhotos: dtosOf(housePhotos) }),
+  };
+};
 
 type Found = NamedSpace & {
   readonly km?: number;
@@ -158,8 +173,13 @@ export const toFoundSpace = (of: Found, pricing: Pricing, now: number): FoundSpa
   }),
 });
 
-/** A space as MCP lists it, with today's date there. */
-export const toSpaceListing = (of: Found, pricing: Pricing, now: number): SpaceListing => ({
+/** A space as MCP lists it, with today's date there. @param first its first photo */
+export const toSpaceListing = (
+  of: Found,
+  pricing: Pricing & { readonly publicUrl: string },
+  now: number,
+  first?: Photo,
+): SpaceListing => ({
   spaceId: of.space.spaceId,
   ...named(of),
   today: localDate(now, of.space.timeZone),
@@ -169,4 +189,5 @@ export const toSpaceListing = (of: Found, pricing: Pricing, now: number): SpaceL
   ...described(of),
   ...searchResult(of),
   ...(of.freeDays && { freeDates: of.freeDays.map(({ date }) => date) }),
+  ...(first && { photo: photoUrl(pricing.publicUrl, first, 800) }),
 });

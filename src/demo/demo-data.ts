@@ -9,14 +9,17 @@ import type { SpaceTerms } from '../domain/events.ts';
 import { type BrandId, type CommunityId, cents, type SpaceId } from '../domain/ids.ts';
 import { DEFAULT_ANSWER_HOURS } from '../domain/limits.ts';
 import { ALL_PERMISSIONS } from '../domain/permissions.ts';
+import type { PhotoStore } from '../photos/photos.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { DESCRIPTIONS, HOUSES } from './demo-descriptions.ts';
 import type { Demo, DemoUser } from './demo-file.ts';
+import { DRAWINGS, storeDrawing } from './demo-photos.ts';
 
 export type SeedDeps = {
   /** Creates commands that use the given clock, because past bookings are requested in the past. */
   readonly at: (clock: Clock) => Promise<Commands>;
   readonly users: Users;
+  readonly photos: Pick<PhotoStore, 'store'>;
   readonly clock: Clock;
 };
 
@@ -85,7 +88,7 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
     Array.fromAsync(BRANDS, (brand) => addBrand(seed, brand)),
   ]);
   await addBookings(seed, communities, brands);
-  await addHours(seed, communities);
+  await Promise.all([addHours(seed, communities), addPhotos(seed, deps.photos, communities)]);
   return {
     communities: await Promise.all(communities.map(withUser)),
     brands: await Promise.all(brands.map(withUser)),
@@ -234,6 +237,24 @@ async function addHours({ commands, today }: Seed, [harbour]: readonly AddedComm
       .then(done),
     closures.add({ ...of, ...yoga, kind: 'OwnEvent', start: 10, until: 11, title: 'Yoga' }, CONTEXT).then(done),
   ]);
+}
+
+async function addPhotos(
+  { commands }: Seed,
+  store: SeedDeps['photos'],
+  communities: readonly AddedCommunity[],
+): Promise<void> {
+  const owners = communities.flatMap(({ id, name, spaces }) => [
+    { name, of: { kind: 'house', id } as const },
+    ...spaces.map((space) => ({ name: space.name, of: { kind: 'space', id: space.id } as const })),
+  ]);
+  await Promise.all(
+    owners.map(async ({ name, of }) => {
+      const drawings = DRAWINGS[name] ?? [];
+      const photos = await Promise.all(drawings.map((drawing) => storeDrawing(store, drawing)));
+      if (photos.length > 0) done(await commands.photos.addStored(of, photos, CONTEXT));
+    }),
+  );
 }
 
 /** A refusal is a mistake in this file. */

@@ -9,7 +9,7 @@ import { Unavailable } from '../runtime/unavailable.ts';
 import { type SeedDeps, seedDemoData } from './demo-data.ts';
 import { type Demo, readDemoFile, writeDemoFile } from './demo-file.ts';
 
-type DemoDeps = Pick<SeedDeps, 'users' | 'clock'> & {
+type DemoDeps = Pick<SeedDeps, 'users' | 'photos' | 'clock'> & {
   /** Creates commands that use the given clock and wait up to `readModelWaitMs` for the read models. */
   readonly commandsAt: (clock: Clock, readModelWaitMs: number) => Promise<Commands>;
   readonly events: EventStore;

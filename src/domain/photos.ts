@@ -25,6 +25,9 @@ export type PhotoSize = (typeof PHOTO_SIZES)[number];
 /** A room, or the house of a community. */
 export type PhotoOwner = { readonly kind: 'space' | 'house'; readonly id: number };
 
+/** Of the file of one photo. */
+export const MAX_PHOTO_BYTES = 8_000_000;
+
 /** How many photos a room and a house may have. */
 export const MAX_PHOTOS = { space: 10, house: 5 } as const;
 
@@ -136,6 +139,9 @@ const altsOf = (photos: readonly PlacedPhoto[]): { readonly [alt: AltField]: str
 /** The width of a size in pixels; a photo is never enlarged. */
 export const widthAt = (size: PhotoSize, { width, height }: Pick<StoredPhoto, 'width' | 'height'>): number =>
   Math.max(1, Math.round(width * Math.min(1, size / Math.max(width, height))));
+
+export const heightAt = (size: PhotoSize, { width, height }: Pick<StoredPhoto, 'width' | 'height'>): number =>
+  widthAt(size, { width: height, height: width });
 
 /** The path of a size. Whoever knows the name may read it, so it names nothing else. */
 export const photoPath = (photo: string, size: PhotoSize): string => `/photos/${photo}/${size}.webp`;

@@ -77,8 +77,9 @@ export const findSpaces = ({ queries, clock, pricing }: ToolDeps): Tool =>
       if (isRefusal(results)) return results;
       const { total, spaces } = results;
       const isLast = offset + spaces.length >= total;
+      const photos = await queries.photos.ofSpaces(spaces.map(({ space }) => space.spaceId));
       return {
-        spaces: spaces.map((space) => toSpaceListing(space, pricing, clock())),
+        spaces: spaces.map((found) => toSpaceListing(found, pricing, clock(), photos.get(found.space.spaceId)?.[0])),
         ...(total === 0 && {
           reason: await whyNone({ ...search, includeInactive: true, includeTaken: true, limit: 0 }),
         }),

@@ -26,7 +26,7 @@ export type ToolDeps = {
   readonly commands: Commands;
   readonly queries: Queries;
   readonly clock: Clock;
-  readonly pricing: { readonly serviceFeePercent: number; readonly currency: string };
+  readonly pricing: { readonly serviceFeePercent: number; readonly currency: string; readonly publicUrl: string };
 };
 
 export type ToolCall = {

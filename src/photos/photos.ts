@@ -1,14 +1,11 @@
 import { hash } from 'node:crypto';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { isRefusal, type Refusal, refuseField } from '../domain/decision.ts';
-import type { StoredPhoto } from '../domain/photos.ts';
+import { MAX_PHOTO_BYTES, type StoredPhoto } from '../domain/photos.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { photoFormat } from './photo-format.ts';
 import { openPhotoRecords } from './photo-records.ts';
 import { createResizer, type PhotoSizes } from './resizer.ts';
-
-/** Of one file. */
-export const MAX_PHOTO_BYTES = 8_000_000;
 
 export type PhotoStore = Awaited<ReturnType<typeof openPhotos>>;
 

@@ -30,9 +30,11 @@ const QUEUE = { atOnce: 2, withinMs: 20_000 };
  * Resizes photos, each in a process of its own without the environment of this one. Accounts take turns.
  * @param options.command for tests: what runs instead
  */
-export function createResizer(options: { readonly command?: readonly string[]; readonly endsWithinMs?: number } = {}) {
-  const { command = [`--max-old-space-size=${HEAP_MB}`, PROCESS], endsWithinMs = ENDS_WITHIN_MS } = options;
-  const queue = createFairQueue(QUEUE);
+export function createResizer(
+  options: Partial<typeof QUEUE> & { readonly command?: readonly string[]; readonly endsWithinMs?: number } = {},
+) {
+  const { command = [`--max-old-space-size=${HEAP_MB}`, PROCESS], endsWithinMs = ENDS_WITHIN_MS, ...turns } = options;
+  const queue = createFairQueue({ ...QUEUE, ...turns });
 
   /** @throws {Unavailable} if too many photos wait, or the process cannot resize any */
   return async (bytes: Uint8Array, account: string): Promise<PhotoSizes | Refusal> => {

@@ -1,4 +1,5 @@
-import { globSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -17,10 +18,12 @@ import { BY_OPERATOR } from '../auth/change-log.ts';
 import { inProcess, json, useDataDir } from '../cli/in-process.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
+import { jpeg } from '../photos/pictures.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
 const SPACE = 'id name windowStart windowEnd durationHours answerHours communityId timeZone active eventFee';
 const COMMUNITY = 'id name timeZone';
+const PHOTO = 'photo width height alt?';
 const ISSUED_KEY = 'id account.kind account.id permissions label';
 const CLIENT = 'clientId name account createdAt';
 const USER = 'id email accounts.kind accounts.id accounts.role createdAt passwordChangedAt emailConfirmedAt?';
@@ -48,6 +51,9 @@ const PRINTS: { readonly [command: string]: string } = {
   'community contact': 'id contact?',
   'community describe': 'id name address.* coordinates.* website about directions contact',
   'community list': COMMUNITY,
+  'community photo add': PHOTO,
+  'community photo list': PHOTO,
+  'community photo remove': PHOTO,
   'space add': SPACE,
   'space change': SPACE,
   'space hours': [
@@ -57,6 +63,9 @@ const PRINTS: { readonly [command: string]: string } = {
   ].join(' '),
   'space duplicate': SPACE,
   'space describe': 'id name kind seated standing area amenities ownAmenities languages about houseRules access',
+  'space photo add': PHOTO,
+  'space photo list': PHOTO,
+  'space photo remove': PHOTO,
   'space close': SPACE,
   'space open': SPACE,
   'space list': SPACE,
@@ -207,6 +216,9 @@ describe('the JSON output of the command line', () => {
     const twoDays = { ...wanted, from: inDays(80), to: inDays(81) };
     const { closureId: changed } = accepted(await core.commands.closures.add(twoDays, CONTEXT));
     const file = join(service.config.dataDir, 'events.csv');
+    const [photo, other] = ['#135', '#531'].map((colour) => join(service.config.dataDir, `${colour.slice(1)}.jpg`));
+    await writeFile(photo ?? '', await jpeg('#135'));
+    await writeFile(other ?? '', await jpeg('#531'));
     await writeFile(file, `date,start,end,space\n${inDays(70)},9,12,${spaceId}\n2026-02-30,9,12,${spaceId}\n`);
     await core.authorizationServer.signingKeys.rotate();
     const mail = { kind: 'BookingRequested', cause: requested.id, userId: ada.id } as const;
@@ -260,6 +272,12 @@ describe('the JSON output of the command line', () => {
         ...['--amenities', 'lift,wifi', '--own-amenities', 'Piano;Skylight', '--languages', 'en,de'],
         ...['--about', 'Bright', '--house-rules', 'Quiet', '--access', 'Left'],
       ],
+      ...[['space', spaceId] as const, ['community', community.id] as const].flatMap(([owner, id]) => [
+        [owner, 'photo', 'add', String(id), photo ?? '', '--alt', 'The bar'],
+        [owner, 'photo', 'add', String(id), other ?? ''],
+        [owner, 'photo', 'list', String(id)],
+        [owner, 'photo', 'remove', String(id), hash('sha256', readFileSync(other ?? ''), 'hex').slice(0, 12)],
+      ]),
       ['space', 'duplicate', String(spaceId), '--name', 'Small Hall'],
       ['space', 'close', String(spaceId)],
       ['space', 'open', String(spaceId)],
@@ -320,11 +338,12 @@ describe('the JSON output of the command line', () => {
   afterAll(() => service.stop());
 
   test('is listed in the table for every command', async () => {
-    const commands: string[] = [];
-    for (const group of await commandsIn('--help')) {
-      const within = await commandsIn(group, '--help');
-      commands.push(...(within.length === 0 ? [group] : within.map((name) => `${group} ${name}`)));
-    }
+    const under = async (...group: readonly string[]): Promise<readonly string[]> => {
+      const within = await commandsIn(...group, '--help');
+      if (within.length === 0) return [group.join(' ')];
+      return (await Promise.all(within.map((name) => under(...group, name)))).flat();
+    };
+    const commands = await under();
     expect(commands.toSorted()).toEqual(Object.keys(PRINTS).toSorted());
   });
 
@@ -335,7 +354,7 @@ describe('the JSON output of the command line', () => {
     onTestFinished(() => stdin.mockRestore());
     const seen = new Set<string>();
     for (const call of calls) {
-      const command = call.slice(0, (call[0] ?? '') in PRINTS ? 1 : 2).join(' ');
+      const command = [1, 2, 3].map((words) => call.slice(0, words).join(' ')).find((each) => each in PRINTS) ?? '';
       const fields = PRINTS[command];
       if (fields === undefined || fields === 'confirmation') throw new Error(`${command} only confirms what it did`);
       // Stored documents differ from the log, because they have the unlisted field; they are shown whole.

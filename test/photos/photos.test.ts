@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AddedPhotos } from '../../src/commands/photos.ts';
@@ -165,19 +164,6 @@ test('a photo that nothing names any more is removed after an hour', async () =>
   expect([await status(0), await status(1)]).toEqual([200, 404]);
   expect((await add(gone)).added).toHaveLength(1);
   expect(await status(1)).toBe(200);
-});
-
-test('a photo that is uploaded while it is being removed is there', async () => {
-  const file = await jpeg('#f0f', 400, 300);
-  const path = `/photos/${hash('sha256', file, 'hex')}/400.webp`;
-  for (let round = 0; round < 12; round += 1) {
-    await clear();
-    service.time.now += 3_700_000;
-    const uploaded = sleep(round).then(() => add(file));
-    await Promise.all([service.core.commands.photos.removeUnnamed(), uploaded]);
-    expect((await get(path)).statusCode).toBe(200);
-    expect(await listed()).toHaveLength(1);
-  }
 });
 
 test('a duplicate of a space has its photos, and a community that is forgotten none', async () => {

@@ -127,8 +127,9 @@ ${csrfField(visit)}${viaField(visit)}<div class="field"><label for="photo">Add p
 the file are removed.</p>
 <input id="photo" name="photo" type="file" accept="image/jpeg,image/png,image/webp,image/avif" multiple required
 aria-describedby="photo-hint${problem !== undefined && ' photo-error'}"${problem !== undefined && html` aria-invalid="true"`}>
-${errorText('photo', problem)}</div><ul class="uploads stack tight" role="status"></ul>
-<div><button class="button">Upload</button></div></form>`;
+${errorText('photo', problem)}</div>
+<div class="stack tight"><div role="status"><ul class="uploads stack tight"></ul></div>
+<div><button class="button">Upload</button></div></div></form>`;
 }
 
 function orderForm(visit: CommunityVisit, { path }: Place, photos: readonly Photo[], changes: number): Html {
@@ -148,7 +149,7 @@ function photoItem(photo: Photo, index: number, count: number): Html {
     html`<button class="button quiet small" name="do" value="${what}:${photo.photo}">${label}<span
 class="visually-hidden"> photo ${number}</span></button>`;
   return html`<li class="photo-item">${hiddenField('photo', photo.photo)}${photoImage(photo, { sizes: '16rem' })}
-<div class="fields">${altField(photo, number)}
+<div class="stack tight">${altField(photo, number)}
 <div class="row">${index > 0 && step('earlier', 'Earlier')}${index < count - 1 && step('later', 'Later')}
 ${step('remove', 'Remove')}</div></div></li>`;
 }

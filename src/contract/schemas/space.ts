@@ -3,6 +3,7 @@ import { WEEKDAYS } from '../../domain/calendar.ts';
 import type { CommunityId, SpaceId } from '../../domain/ids.ts';
 import { RATING } from '../../domain/limits.ts';
 import { HouseDto, HouseFactsDto, spaceFacts, spaceTexts } from './description.ts';
+import { Photos } from './photo.ts';
 import { Hour, Id, OneOf, PlainDate } from './scalars.ts';
 
 const named = {
@@ -106,6 +107,7 @@ export const SpaceListing = Type.Object({
         'Of the days that were asked for, those on which the space is free. check_availability has the hours.',
     }),
   ),
+  photo: Type.Optional(Type.String({ description: 'The address of its first photo, a WebP file.' })),
 });
 export type SpaceListing = Static<typeof SpaceListing>;
 
@@ -150,7 +152,13 @@ export type FoundSpace = Static<typeof FoundSpace>;
 
 /** A space with all that its community says of it. */
 export const SpaceDetails = Type.Object(
-  { ...SpaceDto.properties, ...spaceTexts, house: Type.Optional(HouseDto) },
+  {
+    ...SpaceDto.properties,
+    ...spaceTexts,
+    photos: Photos('Photos of the space, in the order of its community. Absent if there are none.'),
+    house: Type.Optional(HouseDto),
+    housePhotos: Photos('Photos of the house that the space is in. Absent if there are none.'),
+  },
   { title: 'SpaceDetails', description: 'A space with its terms and its description.' },
 );
 export type SpaceDetails = Static<typeof SpaceDetails>;

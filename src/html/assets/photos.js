@@ -33,9 +33,8 @@ async function uploadOne(form, file) {
   });
   progress.remove();
   const page = new DOMParser().parseFromString(answer.responseText, 'text/html');
-  const problem =
-    page.querySelector('#photo-error, .flash.problem') ??
-    (answer.status === 200 ? undefined : page.querySelector('main'));
+  const whole = answer.status === 200 ? undefined : page.querySelector('.flash.problem, main');
+  const problem = page.querySelector('#photo-error') ?? whole;
   line.append(`: ${problem ? problem.textContent.trim().replace(/\s+/g, ' ') : 'added'}`);
   line.className = problem ? 'error' : '';
   showList(page);
