@@ -9,12 +9,10 @@ import { createDescriptionQueries } from './descriptions.ts';
 import type { createOpenDaysQuery } from './open-days.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { createSpaceRatingQueries } from './space-ratings.ts';
-import { communitiesById, spacesById } from './spaces.ts';
+import { communitiesById, isPublished, spacesById } from './spaces.ts';
 
 /** A published space, and its community. */
 export type Published = { readonly space: Space; readonly community: Community };
-
-const isPublished = ({ facts }: Space): boolean => facts?.published === true;
 
 /** Published spaces are read as by their communities, which may see the ratings and the reviews of these. */
 const ownerOf = ({ communityId }: Pick<Space, 'communityId'>): Account => ({ kind: 'Community', id: communityId });

@@ -21,10 +21,11 @@ import type { QueryDeps } from './query-deps.ts';
 import { mayReadReviews } from './reviews.ts';
 import { createSpaceIndex, type SpaceIndex } from './space-index.ts';
 import type { IndexedDay } from './space-table.ts';
-import { createSpaceQueries, isVisibleSpace } from './spaces.ts';
+import { createSpaceQueries, isPublished, isVisibleSpace } from './spaces.ts';
 
 export type SpaceSearch = {
-  readonly account: Account;
+  /** Undefined: people without an account, who find what is published. */
+  readonly account: Account | undefined;
   readonly filter: SpaceFilter;
   readonly serviceFeePercent: number;
   /** Default: fit. */
@@ -76,14 +77,19 @@ export function createSpaceSearch(deps: QueryDeps) {
   const { communityOf } = createSpaceQueries(deps);
 
   /** The communities, among those of rated spaces, whose reviews the account may read. */
-  async function readable(account: Account, rated: Iterable<CommunityId>): Promise<ReadonlySet<CommunityId>> {
+  async function readable(
+    account: Account | undefined,
+    rated: Iterable<CommunityId>,
+  ): Promise<ReadonlySet<CommunityId>> {
     const communities = [...new Set(rated)];
+    // A public page has the reviews of its space.
+    if (account === undefined) return new Set(communities);
     const may = await Promise.all(communities.map((id) => mayReadReviews({ readModels }, account, id)));
     return new Set(communities.filter((_, at) => may[at]));
   }
 
   /** Adds the ratings that the account may read. */
-  async function withRatings(account: Account, { spaces }: SpaceIndex, candidates: readonly Candidate[]) {
+  async function withRatings(account: Account | undefined, { spaces }: SpaceIndex, candidates: readonly Candidate[]) {
     const rated = candidates.filter(({ at }) => spaces[at]?.rating !== undefined);
     const may = await readable(
       account,
@@ -101,7 +107,7 @@ export function createSpaceSearch(deps: QueryDeps) {
     const wrong = wrongSearch(filter, sort, now);
     if (wrong !== undefined) return wrong;
     const { communityId } = filter;
-    if (communityId !== undefined && (await communityOf(account, communityId)) === undefined)
+    if (communityId !== undefined && account && (await communityOf(account, communityId)) === undefined)
       return refuse('ResourceNotFound', `There is no community ${communityId}.`);
     const index = await indexWith(searchedDays(filter, now) ?? []);
     const compared = comparing(index, search, now);
@@ -182,6 +188,9 @@ function comparing({ days: indexed }: SpaceIndex, { filter, serviceFeePercent }:
   };
 }
 
+const isFoundBy = (account: Account | undefined, space: Space): boolean =>
+  account === undefined ? isPublished(space) : isVisibleSpace(account, space);
+
 /** The spaces that are what the filter asks for. */
 async function candidatesOf(
   { spaces }: SpaceIndex,
@@ -193,7 +202,7 @@ async function candidatesOf(
   const found: Candidate[] = [];
   for (const [at, { space, searched }] of spaces.entries()) {
     if (at % STEP === 0) await nextSlice();
-    if (!isVisibleSpace(account, space) || !(space.active || includeInactive)) continue;
+    if (!isFoundBy(account, space) || !(space.active || includeInactive)) continue;
     const match = matches(searched);
     const offered = match && offer(space, at);
     if (offered !== undefined && (offered.isFree || includeTaken))

@@ -14,6 +14,9 @@ import type { QueryDeps } from './query-deps.ts';
 export const isVisibleSpace = (account: Account, space: Space): boolean =>
   account.kind === 'Brand' || space.communityId === account.id;
 
+/** Whether people without an account see a space. */
+export const isPublished = ({ facts }: Space): boolean => facts?.published === true;
+
 /** Spaces of one community, or all of them. */
 export const spacesById = declareQuery(
   spaces,
