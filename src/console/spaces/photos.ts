@@ -1,4 +1,3 @@
-import type { AddedPhotos } from '../../commands/photos.ts';
 import { isRefusal, sentenceWith } from '../../domain/decision.ts';
 import { PHOTO_ALT } from '../../domain/limits.ts';
 import {
@@ -22,6 +21,8 @@ import { PATH, photosPath } from './space-list.ts';
 
 /** Of a form with photos, with room for its other fields. A script sends each photo by itself. */
 const MAX_FORM_BYTES = 16_100_000;
+
+type Added = Exclude<Awaited<ReturnType<PageDeps['commands']['photos']['add']>>, { readonly refused: string }>;
 
 /** Whose photos a page shows. */
 type Place = { readonly of: PhotoOwner; readonly path: string; readonly title: string; readonly back: Link };
@@ -79,7 +80,7 @@ export function photoPages({ community }: ConsoleRoutes, { commands, queries }: 
   community.post(`${house}/order`, 'Manager', (visit) => arrange(visit, housePlace(visit)));
 }
 
-const sentencesOf = (problems: AddedPhotos['problems'], files: number): string =>
+const sentencesOf = (problems: Added['problems'], files: number): string =>
   problems
     .map(({ index, refusal }) => sentenceWith(refusal, () => (files === 1 ? 'This photo' : `Photo ${index + 1}`)))
     .join(' ');
