@@ -12,6 +12,7 @@ import { apiKeyPages } from './connections/api-keys.ts';
 import { calendarFeedPages } from './connections/calendar-feeds.ts';
 import { connectionPages } from './connections/connections.ts';
 import { findPages } from './find/find.ts';
+import { freeMonthPages } from './find/free-month.ts';
 import { requestPages } from './find/space-page.ts';
 import { missing } from './parts/answer.ts';
 import { startPageOf } from './parts/frame.ts';
@@ -50,6 +51,7 @@ const PAGES = [
   bookingPages,
   decisionPages,
   findPages,
+  freeMonthPages,
   requestPages,
   spacePages,
   hoursPages,

@@ -464,3 +464,45 @@ describe('searching by more than a date', () => {
     expect([names, page.status]).toEqual([[], 422]);
   });
 });
+
+describe('the free days of a month', () => {
+  /** What the cell of a day says. */
+  const cellOf = ({ text }: Page, date: PlainDate) =>
+    textOf(new RegExp(`<td[^>]*><a href="[^"]*date=${date}.*?</td>`, 's').exec(text)?.[0] ?? '').trim();
+  const weekday = (date: PlainDate) =>
+    new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 'UTC' }).format(new Date(date)).replace(',', '');
+
+  test('say how many start times are free, and lead to the day', async () => {
+    const month = inDays(100).slice(0, 7);
+    const [full, few, free] = ['10', '11', '12'].map((day) => `${month}-${day}` as PlainDate);
+    if (full === undefined || few === undefined || free === undefined) throw new Error('There are three days');
+    for (let hour = 8; hour < 20; hour += 1) await request(2, full, hour);
+    for (let hour = 8; hour < 18; hour += 1) await request(2, few, hour);
+    const space = await brand.open(`/console/find/${cheap}?date=${free}&start=10`);
+    const [link] = linksOf(space, '/month?');
+    const page = await brand.open(link?.href ?? '');
+    const number = (date: PlainDate) => `${weekday(date)}, ${Number(date.slice(8))}`;
+    expect([full, few, free].map((date) => cellOf(page, date))).toEqual([
+      `${number(full)} none free`,
+      `${number(few)} only 2 free`,
+      `${number(free)} 12 free`,
+    ]);
+    const day = linksOf(page, `date=${free}`).at(-1);
+    expect(chosenOf(await brand.open(day?.href ?? ''))).toBe('10');
+    expect(backOf(page)).toContain(`/console/find/${cheap}?`);
+  });
+
+  test('go from this month to five years ahead', async () => {
+    const months = async (month: string) =>
+      linksOf(await brand.open(`/console/find/${cheap}/month?month=${month}`), '/month?').map(({ href }) =>
+        new URLSearchParams(href.split('?')[1]).get('month'),
+      );
+    const now = inDays(0).slice(0, 7);
+    expect(await months(now)).toHaveLength(1);
+    expect(await months(inDays(100).slice(0, 7))).toHaveLength(2);
+    expect(await months(`${Number(now.slice(0, 4)) + 5}${now.slice(4)}`)).toHaveLength(1);
+    const wrong = await brand.open(`/console/find/${cheap}/month?month=2027-13`);
+    expect([wrong.status, textOf(wrong.text)]).toEqual([422, expect.stringContaining('“2027-13” is not a month')]);
+    expect((await brand.open('/console/find/99999/month')).status).toBe(404);
+  });
+});

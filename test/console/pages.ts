@@ -209,6 +209,8 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'find-day': `find?date=${busyDay}`,
     'find-none': `find?name=${longWord}`,
     'find-space': `find/1?date=${busyDay}`,
+    'find-saturdays': `find?month=${inDays(40).slice(0, 7)}&weekday=Saturday&guests=40&hour=18`,
+    'find-month': `find/1/month?month=${busyDay.slice(0, 7)}`,
     bookings: 'bookings',
     'bookings-past': 'bookings?when=past',
     booking: 'bookings/3',

@@ -7,7 +7,7 @@ import { clock, counted, dayAndMonth, longDate, monthName } from '../../html/for
 import { type Html, html, named } from '../../html/html.ts';
 import { type BookingCounts, type DayClosure, NO_BOOKINGS, type OpenDays } from '../../queries/calendar.ts';
 import { stateOf, statusClass } from '../parts/booking-views.ts';
-import { daysOf, weekdayHeadings, weeksOf } from '../parts/month.ts';
+import { SHORT_WEEKDAYS, weeksOf } from '../parts/month-days.ts';
 
 /** Bookings shown per day; the rest are counted. */
 export const PER_DAY = 3;
@@ -30,8 +30,8 @@ export const monthTable = (
   byDay: ReadonlyMap<string, DayOfMonth>,
   spaces: MonthSpaces,
 ): Html => html`<table class="month"><caption class="visually-hidden">Bookings and closed times in ${monthName(month)}</caption>
-${weekdayHeadings()}
-<tbody>${weeksOf(daysOf(month)).map(
+<thead><tr>${SHORT_WEEKDAYS.map((day) => html`<th scope="col">${day}</th>`)}</tr></thead>
+<tbody>${weeksOf(month).map(
   (week) => html`<tr>${week.map((day) => dayCell(day, month, today, byDay.get(day) ?? NOTHING, spaces))}</tr>`,
 )}</tbody></table>`;
 

@@ -14,7 +14,7 @@ import { statusClass } from '../parts/booking-views.ts';
 import { dateField, hasProblems, hiddenField, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, FEEDS, type Fields, neighbours, pager, tabs } from '../parts/links.ts';
-import { daysOf } from '../parts/month.ts';
+import { daysOf } from '../parts/month-days.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { monthProblem, readDate } from '../parts/typed-dates.ts';
 import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';

@@ -53,17 +53,18 @@ ${field({ ...control('max', `${FIND_LABELS.max} (${currency})`), attributes: { i
 
 const MORE = ['date2', 'date3', 'month', 'weekday', 'within', 'kind', 'community', 'name', 'amenity', 'sort'] as const;
 
-/** The fields that are needed less often. Open while one of them is used. */
+/** The fields that are needed less often. Closed after a search, so that its results are in view. */
 function moreFields({ query, now, communities, problems }: FormOf): Html {
   const control = controlsOf(query, problems);
-  const isOpen = MORE.some((name) => query.text(name) !== '' || problems[name] !== undefined);
+  const used = MORE.filter((name) => query.text(name) !== '').length;
+  const isOpen = MORE.some((name) => problems[name] !== undefined);
   const names = communities.map(({ communityId, name }) => ({ value: String(communityId), label: namedText(name) }));
   const kinds = SPACE_KINDS.map((kind) => ({ value: kind, label: KIND_LABELS[kind] }));
   const first = localMonth(now, 'UTC');
   const months = Array.from({ length: MONTHS }, (_, at) => monthsLater(first, at));
   const ticked = query.all('amenity');
   return html`<details class="find-more"${flag('open', isOpen)}>
-<summary>More: other dates, any Saturday in a month, kind, amenities, order</summary>
+<summary>More${used > 0 && ` (${used} in use)`}: other dates, any Saturday in a month, kind, amenities, order</summary>
 <div class="find-filter">
 ${dateField({ ...control('date2', FIND_LABELS.date2), earliest: earliestDate(now) })}
 ${dateField({ ...control('date3', FIND_LABELS.date3), earliest: earliestDate(now) })}

@@ -1,4 +1,3 @@
-import { addressLine } from '../../domain/description.ts';
 import type { Space } from '../../domain/space.ts';
 import type { SpaceFilter } from '../../domain/space-search.ts';
 import { amount, clock, counted, dayAndMonth, duration, longDate, monthName, zoneName } from '../../html/formats.ts';
@@ -80,8 +79,8 @@ ${actions}</div>
 
 /** The house, where it is, how far away, and the rating. */
 function whereLine({ space, communityName, house, km, rating }: FoundSpace, pageZone: string | undefined): Html {
-  const address = house?.address && addressLine(house.address);
-  return html`<p class="muted small">${named(communityName)}${address !== undefined && html`, ${named(address)}`}${
+  const city = house?.address?.city;
+  return html`<p class="muted small">${named(communityName)}${city !== undefined && html`, ${named(city)}`}${
     space.timeZone !== pageZone && html`, ${zoneName(space.timeZone)}`
   }${km !== undefined && ` · ${km.toFixed(1)} km away`}${rating && html` · ${ratingText(rating)}`}</p>`;
 }

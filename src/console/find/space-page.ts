@@ -11,7 +11,7 @@ import { keysOf } from '../../domain/keys-of.ts';
 import { CAPACITY, MESSAGE } from '../../domain/limits.ts';
 import { priceOf } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
-import { clock, dayAndMonth, duration, longDate, zoneName } from '../../html/formats.ts';
+import { clock, dayAndMonth, duration, longDate, monthName, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { gallery } from '../../html/photo-views.ts';
@@ -52,7 +52,7 @@ const DAYS_AHEAD = 7;
 const LOOK_AHEAD_DAYS = 90;
 
 /** Fields that the links and the forms of the page carry. */
-type CarriedFields = {
+export type CarriedFields = {
   /** The start time that was chosen before. */
   readonly start?: number | undefined;
   /** The booking to make once more. */
@@ -61,7 +61,7 @@ type CarriedFields = {
   readonly via?: string | undefined;
 };
 
-const fieldsOf = ({ start, again, via }: CarriedFields): Fields => ({
+export const fieldsOf = ({ start, again, via }: CarriedFields): Fields => ({
   start: start?.toString(),
   again: again?.toString(),
   via,
@@ -72,6 +72,10 @@ export const spacePath = (
   spaceId: number,
   { date, ...carried }: CarriedFields & { readonly date?: PlainDate },
 ): string => addressOf(`/console/find/${spaceId}`, { date, ...fieldsOf(carried) });
+
+/** The page of the free days of a space in a month. */
+export const monthPath = (spaceId: number, month: string, carried: CarriedFields): string =>
+  addressOf(`/console/find/${spaceId}/month`, { month, ...fieldsOf(carried) });
 
 /** A space with its start times and price, and the form that requests a booking. */
 export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: PageDeps): void {
@@ -106,7 +110,7 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: Pa
 }
 
 /** An hour in a form or address. */
-function hourIn(form: Form, name: string): number | undefined {
+export function hourIn(form: Form, name: string): number | undefined {
   const hour = form.integer(name);
   return Number.isNaN(hour) ? undefined : hour;
 }
@@ -220,6 +224,7 @@ ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${noti
 <div class="split to-book"><div>
 ${dayForm(space, carried, typedDate, today, wrong)}
 <nav aria-label="Days"><ul class="days">${daysFrom(date).map((day) => dayLink(to(day), day, free.get(day) ?? 0, day === date))}</ul></nav>
+<p><a href="${monthPath(spaceId, date.slice(0, 7), carried)}">Free days of ${monthName(date.slice(0, 7))}</a></p>
 <section class="card" aria-labelledby="day"><h2 id="day">${longDate(date)}</h2>
 <div id="hours" data-live-region="${hoursTopic(spaceId, date)}">${missed}${
       space.active

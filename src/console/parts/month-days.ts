@@ -1,12 +1,7 @@
 import { toPlainDate } from '../../domain/calendar.ts';
 import type { PlainDate } from '../../domain/ids.ts';
-import { type Html, html } from '../../html/html.ts';
 
-const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
-
-/** The head of a table of weeks. */
-export const weekdayHeadings = (): Html =>
-  html`<thead><tr>${WEEKDAYS.map((day) => html`<th scope="col">${day}</th>`)}</tr></thead>`;
+export const SHORT_WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
 /** Every day of the weeks (starting on Monday) that a month touches. */
 export function daysOf(month: string): PlainDate[] {
@@ -16,6 +11,8 @@ export function daysOf(month: string): PlainDate[] {
   return Array.from({ length: weeks * 7 }, (_, index) => toPlainDate(start.add({ days: index })));
 }
 
-/** Them in weeks. */
-export const weeksOf = (days: readonly PlainDate[]): PlainDate[][] =>
-  Array.from({ length: days.length / 7 }, (_, week) => days.slice(week * 7, week * 7 + 7));
+/** The same by weeks. */
+export function weeksOf(month: string): PlainDate[][] {
+  const days = daysOf(month);
+  return Array.from({ length: days.length / 7 }, (_, week) => days.slice(week * 7, week * 7 + 7));
+}
