@@ -70,12 +70,18 @@ test('every command line in the docs uses an existing command and existing optio
   expect(lines.length).toBeGreaterThan(30);
   const wrong: string[] = [];
   for (const { page, words } of lines) {
-    const [group = '', command = ''] = words;
-    const inGroup = await helpOf([group, command]);
-    const help = inGroup.startsWith(`Usage: venue ${group} ${command} `) ? inGroup : await helpOf([group]);
+    const [group = ''] = words;
+    let help = await helpOf([group]);
+    let depth = 1;
+    while (help.includes('\nCommands:\n') && depth < words.length) {
+      const inGroup = await helpOf(words.slice(0, depth + 1));
+      if (!inGroup.startsWith(`Usage: venue ${words.slice(0, depth + 1).join(' ')} `)) break;
+      [help, depth] = [inGroup, depth + 1];
+    }
+    const next = words[depth] ?? '';
     const isGroup = help.includes('\nCommands:\n');
     const options = words.filter((word) => /^--[a-z]/.test(word));
-    if (!help.startsWith(`Usage: venue ${group} `) || (isGroup && command !== '' && !command.startsWith('-')))
+    if (!help.startsWith(`Usage: venue ${group} `) || (isGroup && next !== '' && !next.startsWith('-')))
       wrong.push(`${page}: venue ${words.join(' ')}`);
     for (const option of options)
       if (!help.includes(option)) wrong.push(`${page}: venue ${words.join(' ')}: no ${option}`);

@@ -176,6 +176,8 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'space-duplicate': 'spaces/1/duplicate',
     'space-order': 'spaces/order',
     'space-public': 'spaces/public',
+    'space-photos': 'spaces/1/photos',
+    'house-photos': 'spaces/house/photos',
     house: 'spaces/house',
     community: 'spaces/community',
     reviews: 'reviews',

@@ -35,6 +35,8 @@ export type Page = Omit<Given, 'demo'> & {
   readonly leftOut?: readonly (readonly [text: string, reason: string])[];
 };
 
+const PICTURE = new URL('../../src/demo/photos/terrace-sunset-1600.webp', import.meta.url).pathname;
+
 const RECORDED = 'recorded from a running service by test/description/examples.test.ts';
 const json = (name: string, field: string): string => `$(node -p 'JSON.parse(process.argv[1]).${field}' "$${name}")`;
 const FIRST_KEY = `$(node -p 'require("./data/demo.json").brands[0].apiKey')`;
@@ -267,7 +269,10 @@ export const PAGES: Readonly<Record<string, Page>> = {
   },
   'docs/guides/audit.md': AUDIT,
   'docs/guides/command-line.md': {
-    steps: { 'booking history 7': { fill: { '2026-11-20T12:00:00Z': `$(node -p 'new Date().toISOString()')` } } },
+    steps: {
+      'booking history 7': { fill: { '2026-11-20T12:00:00Z': `$(node -p 'new Date().toISOString()')` } },
+      'space photo add': { fill: { 'hall.jpg': PICTURE } },
+    },
   },
   'docs/guides/console.md': {
     given: 'none',

@@ -1,6 +1,8 @@
 import { WEEKDAYS } from '../../domain/calendar.ts';
 import type { DayHours } from '../../domain/events.ts';
+import type { SpaceId } from '../../domain/ids.ts';
 import { hasLength, SEARCH } from '../../domain/limits.ts';
+import type { Photo } from '../../domain/photos.ts';
 import { priceOf } from '../../domain/pricing.ts';
 import { folded, isCalled, wordsOf } from '../../domain/searched-text.ts';
 import type { Space } from '../../domain/space.ts';
@@ -8,6 +10,7 @@ import { horizonOf } from '../../domain/time-slots.ts';
 import { amount, clock, counted, duration, hours, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
+import { coverOf } from '../../html/photo-views.ts';
 import type { PageContent } from '../parts/answer.ts';
 import { onlyZone, zoneNote } from '../parts/booking-views.ts';
 import { actionButton, confirm, field, hasProblems } from '../parts/forms.ts';
@@ -118,8 +121,13 @@ type Group = { readonly name?: string; readonly spaces: readonly Space[] };
 /** More spaces than these are shown as a table with a search. */
 const MAX_CARDS = 8;
 
-/** A community's spaces with their terms. */
-export function spaceList(visit: Visit, groups: readonly Group[]): PageContent {
+/** The spaces that the list shows as cards with pictures. */
+export const cardsOf = (spaces: readonly Space[]): readonly Space[] => (spaces.length <= MAX_CARDS ? spaces : []);
+
+type PhotosOf = ReadonlyMap<SpaceId, readonly Photo[]>;
+
+/** A community's spaces with their terms. @param photos those of the cards */
+export function spaceList(visit: Visit, groups: readonly Group[], photos: PhotosOf): PageContent {
   const isManager = may(visit, 'Manager');
   const spaces = groups.flatMap((group) => group.spaces);
   const page = {
@@ -141,10 +149,10 @@ ${isManager && buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</di
       : 'A Manager can add one.';
     return { ...page, main: emptyState('space', 'No spaces yet', add)`${text}` };
   }
-  if (spaces.length <= MAX_CARDS)
+  if (cardsOf(spaces).length > 0)
     return {
       ...page,
-      main: html`${zoneNote(onlyZone(spaces))}${groups.map((group) => cards(visit, group))}`,
+      main: html`${zoneNote(onlyZone(spaces))}${groups.map((group) => cards(visit, group, photos))}`,
     };
 
   const text = visit.query.text('q');
@@ -230,11 +238,12 @@ export function termFacts(space: Space, { currency, serviceFeePercent }: Setting
 <dt>${LABELS.answerHours}</dt><dd>${terms.answerHours}</dd>`;
 }
 
-const cards = (visit: Visit, { name, spaces }: Group): Html =>
-  html`${groupHeading(name)}<ul class="grid">${spaces.map((space) => card(visit, space))}</ul>`;
+const cards = (visit: Visit, { name, spaces }: Group, photos: PhotosOf): Html =>
+  html`${groupHeading(name)}<ul class="grid">${spaces.map((space) => card(visit, space, photos.get(space.spaceId) ?? []))}</ul>`;
 
-function card(visit: Visit, space: Space): Html {
-  return html`<li class="card"><div class="row apart"><h2><a href="${PATH}/${space.spaceId}">${named(space.name)}</a></h2>
+function card(visit: Visit, space: Space, photos: readonly Photo[]): Html {
+  return html`<li class="card">${coverOf(space, photos, { sizes: '(width < 40rem) 90vw, 24rem' })}
+<div class="row apart"><h2><a href="${PATH}/${space.spaceId}">${named(space.name)}</a></h2>
 ${openBadge(space)}</div>
 <dl class="facts"><dt>Opening hours</dt><dd>${weekText(space, visit.settings.currency)}</dd>${termFacts(space, visit.settings)}</dl>
 ${may(visit, 'Manager') && cardActions(visit, space)}</li>`;

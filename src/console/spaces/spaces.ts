@@ -23,6 +23,7 @@ import { may, type Settings, type Visit } from '../parts/visit.ts';
 import { descriptionPath } from './space-description.ts';
 import { duplicatePath } from './space-duplicate.ts';
 import {
+  cardsOf,
   hoursPath,
   LABELS,
   openBadge,
@@ -47,7 +48,11 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
   const { catalogue } = commands;
   const ofSpace = spaceRoutes(community, queries);
 
-  community.get(PATH, 'Viewer', async (visit) => spaceList(visit, await queries.spaces.listGrouped(visit.account)));
+  community.get(PATH, 'Viewer', async (visit) => {
+    const groups = await queries.spaces.listGrouped(visit.account);
+    const shown = cardsOf(groups.flatMap(({ spaces }) => spaces));
+    return spaceList(visit, groups, await queries.photos.ofSpaces(shown.map(({ spaceId }) => spaceId)));
+  });
 
   community.get(`${PATH}/new`, 'Manager', async (visit) => {
     const isFirst = (await queries.spaces.count(visit.account)) === 0;
