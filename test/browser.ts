@@ -75,11 +75,16 @@ export class Browser {
     return this.#fetch(new URL(url, this.#origin), { ...request, headers: { ...origin, ...headers } });
   }
 
-  async #fetch(url: URL, request: Request): Promise<Page> {
-    const cookie = [...this.#cookies.values()]
+  /** The header with the cookies that are sent to an address. */
+  cookiesFor(url: URL): string {
+    return [...this.#cookies.values()]
       .filter(({ path }) => url.pathname.startsWith(path))
       .map(({ name, value }) => `${name}=${value}`)
       .join('; ');
+  }
+
+  async #fetch(url: URL, request: Request): Promise<Page> {
+    const cookie = this.cookiesFor(url);
     const answer = await fetch(url, {
       ...request,
       redirect: 'manual',

@@ -38,7 +38,7 @@ const SYSTEM = [
   'test/event-store/eventstoredb/!(settings).test.ts',
   'test/projector/killed-projectors.test.ts',
   'test/outbox/any-call.test.ts',
-  'test/photos/removal.test.ts',
+  'test/photos/{removal,slow-upload}.test.ts',
   'test/webhooks/{circuit-breaker,registration-limit,stored-first}.test.ts',
   'test/audit/{attacks,event-proofs,fork,many-checkpoints,sceptic,seal-*}.test.ts',
   'test/audit/foreign/*.test.ts',

@@ -3,7 +3,7 @@ import { type SpacePhotosDocument, spacePhotos } from '../../projections/space-p
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { accountKey, communityOf } from '../domain/account.ts';
-import { changeCommunityPhotos } from '../domain/community.ts';
+import { type Community, changeCommunityPhotos } from '../domain/community.ts';
 import { isRefusal, type Refusal, refuse, refuseField } from '../domain/decision.ts';
 import { type CommunityId, communityId, type SpaceId, spaceId } from '../domain/ids.ts';
 import { subjectOf } from '../domain/personal-text.ts';
@@ -14,9 +14,10 @@ import {
   type PhotoOwner,
   type PlacedPhoto,
   photosIn,
+  type StoredPhoto,
   tooMany,
 } from '../domain/photos.ts';
-import { changeSpacePhotos } from '../domain/space.ts';
+import { changeSpacePhotos, type Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
 import { type EventStore, logEnd } from '../event-store/event-store.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
@@ -71,13 +72,39 @@ export function createPhotoCommands(deps: CommandDeps & { readonly events: Pick<
     return new Set([...rooms, ...(house ? [house] : [])].flatMap(({ photos }) => photos.map(({ photo }) => photo)));
   }
 
-  /** Refuses a photo that takes more room than a community has, or than its account may write in a day. */
-  const limitsOf = (owner: CommunityId, { actor: { account } }: CommandContext) =>
+  /**
+   * Refuses a photo that takes more room than a community has, or than its account may write in a day.
+   * @param others photos that are stored and that no list names yet
+   */
+  const limitsOf = (owner: CommunityId, others: ReadonlyMap<string, Photo>, { actor: { account } }: CommandContext) =>
     async function refuseBytes(photo: string, bytes: number): Promise<Refusal | undefined> {
-      const stored = await store.bytesOf((await namesOf(owner)).add(photo));
+      const names = await namesOf(owner);
+      const stored = await store.bytesOf(new Set([photo, ...names, ...others.keys()]));
       if (stored + bytes > settings.photoBytesPerCommunity) return tooManyBytes(settings.photoBytesPerCommunity);
       return account === undefined || bytes === 0 ? undefined : uses.take(account, { events: 0, bytes });
     };
+
+  /** Stores files, one after another. */
+  async function takeAll(
+    files: readonly PhotoFile[],
+    {
+      owner,
+      before,
+      context,
+    }: { readonly owner: Community | Space; readonly before: readonly StoredPhoto[]; readonly context: CommandContext },
+  ): Promise<AddedPhotos> {
+    const added = new Map<string, Photo>();
+    const limits = limitsOf(owner.communityId, added, context);
+    const problems: { readonly index: number; readonly refusal: Refusal }[] = [];
+    for (const [index, { bytes, alt }] of files.entries()) {
+      const taken = await store.take(bytes, accountKey(communityOf(owner)), limits);
+      if (isRefusal(taken)) problems.push({ index, refusal: taken });
+      else if (added.has(taken.photo) || before.some(({ photo }) => photo === taken.photo))
+        problems.push({ index, refusal: refuseField('photo', 'is there already') });
+      else added.set(taken.photo, { ...taken, ...(alt && { alt }) });
+    }
+    return { added: [...added.values()], problems };
+  }
 
   return {
     /**
@@ -89,21 +116,8 @@ export function createPhotoCommands(deps: CommandDeps & { readonly events: Pick<
       if (owner === undefined) return refuse('ResourceNotFound', `There is no ${NAMES[of.kind]} ${of.id}.`);
       const before = owner.photos?.photos ?? [];
       if (before.length + files.length > MAX_PHOTOS[of.kind]) return tooMany(MAX_PHOTOS[of.kind]);
-      const account = communityOf(owner);
-      if (await personalData.isForgotten(subjectOf(account))) return FORGOTTEN;
-      const limits = limitsOf(owner.communityId, context);
-      const names = new Set(before.map(({ photo }) => photo));
-      const added: Photo[] = [];
-      const problems: { readonly index: number; readonly refusal: Refusal }[] = [];
-      for (const [index, { bytes, alt }] of files.entries()) {
-        const taken = await store.take(bytes, accountKey(account), limits);
-        if (isRefusal(taken)) problems.push({ index, refusal: taken });
-        else if (names.has(taken.photo)) problems.push({ index, refusal: refuseField('photo', 'is there already') });
-        else {
-          names.add(taken.photo);
-          added.push({ ...taken, ...(alt && { alt }) });
-        }
-      }
+      if (await personalData.isForgotten(subjectOf(communityOf(owner)))) return FORGOTTEN;
+      const { added, problems } = await takeAll(files, { owner, before, context });
       if (added.length === 0) return { added, problems };
       const outcome = await change(of, { add: added }, context);
       return isRefusal(outcome) ? outcome : { added, problems };

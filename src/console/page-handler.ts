@@ -67,7 +67,11 @@ export type PageRoute = {
 /** Concurrent pages per account, and as many files in each direction. Further ones wait, so that one account cannot slow down the others. */
 const PAGES_AT_ONCE = 2;
 /** Forms that are larger than others, of all accounts at once: each is in memory as a whole. */
-const LARGE_FORMS_AT_ONCE = 3;
+const LARGE_FORMS_AT_ONCE = 4;
+/** How long a file may take to arrive; the time for the answer begins then. */
+const FILE_ARRIVES_WITHIN_MS = 30_000;
+/** The time for ten photos, which are decoded one after another. */
+const LARGE_FORM_IS_READ_WITHIN_MS = 30_000;
 
 const FORM_RESTORED: Flash = { kind: 'notice', text: "Your changes weren't saved. Review and save again." };
 
@@ -99,8 +103,11 @@ export function createPageHandler(deps: PageHandlerDeps) {
       const visit = await visitOf(request, reply, current);
       await renderer.render(request, reply, visit, pageOf(refusal, visit, true), undefined);
     } else if (route.takesFile) {
+      request.answerBy += FILE_ARRIVES_WITHIN_MS;
       await uploads.take(accountKey(account), reply.raw);
-      if (route.maxBytes !== undefined) await largeForms.take('', reply.raw);
+      if (route.maxBytes === undefined) return;
+      request.answerBy += LARGE_FORM_IS_READ_WITHIN_MS;
+      await largeForms.take('', reply.raw);
     }
   }
 

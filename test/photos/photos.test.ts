@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import sharp from 'sharp';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { AddedPhotos } from '../../src/commands/photos.ts';
 import { communityId, type SpaceId } from '../../src/domain/ids.ts';
 import { PHOTO_SIZES } from '../../src/domain/photos.ts';
@@ -185,4 +185,60 @@ test('a duplicate of a space has its photos, and a community that is forgotten n
   expect((await get(`/photos/${added[0]?.photo}/400.webp`)).statusCode).toBe(404);
   expect(await recordsOfPhotos()).toBe(0);
   expect(await commands.photos.add(ofHall(), [file], CONTEXT)).toMatchObject({ refused: 'BookingNotAllowed' });
+});
+
+test('clients get the addresses of all photos of a space and its house, which need no key', async () => {
+  const union = await service.community();
+  const yard = await service.space(union);
+  const { photos } = service.core.commands;
+  const file = { bytes: await jpeg('#0a0', 800, 600), alt: 'The yard' };
+  const other = { bytes: await jpeg('#0b0', 600, 800) };
+  accepted(await photos.add({ kind: 'space', id: yard }, [file], CONTEXT));
+  accepted(await photos.add({ kind: 'house', id: union.id }, [other], CONTEXT));
+  const brand = await service.brand();
+  const answer = await service.get(`/spaces/${yard}`, { key: brand.key });
+  const { photos: ofYard, housePhotos } = answer.json();
+  expect(ofYard).toMatchObject([
+    { alt: 'The yard', sizes: [{ width: 400, height: 300 }, { width: 800 }, { width: 800 }] },
+  ]);
+  expect(housePhotos).toMatchObject([{ sizes: [{ width: 300, height: 400 }, { width: 600 }, { width: 600 }] }]);
+  expect(housePhotos[0]).not.toHaveProperty('alt');
+  for (const { url } of [...ofYard[0].sizes, ...housePhotos[0].sizes])
+    expect((await get(new URL(url).pathname)).statusCode).toBe(200);
+  // The entity tag changes with them.
+  accepted(await photos.arrange({ kind: 'house', id: union.id }, { arrange: [] }, CONTEXT));
+  const again = await service.get(`/spaces/${yard}`, { key: brand.key });
+  expect(again.json()).not.toHaveProperty('housePhotos');
+  expect(again.headers.etag).not.toBe(answer.headers.etag);
+});
+
+test('the photos of a community take no more room than the operator allows, nor those of a day', async () => {
+  const small = await runService({ PHOTO_BYTES_PER_COMMUNITY: '300000', ACCOUNT_BYTES_PER_DAY: '2000000' });
+  onTestFinished(() => small.stop());
+  const community = await small.community();
+  const of = { kind: 'space', id: await small.space(community) } as const;
+  const { photos } = small.core.commands;
+  const files = await Promise.all([300, 310, 320, 330].map((width) => grain(width, 300).png().toBuffer()));
+  const first = accepted(
+    await photos.add(
+      of,
+      files.map((bytes) => ({ bytes })),
+      CONTEXT,
+    ),
+  );
+  expect(told(first)).toContain(
+    'The photos of a community may take at most 0 MB. Remove some, or ask the operator for more.',
+  );
+  expect(first.added.length).toBeGreaterThan(0);
+  const user = { ...CONTEXT, actor: { kind: 'user', id: 'usr_1', account: community.account } } as const;
+  accepted(await photos.arrange(of, { arrange: [] }, CONTEXT));
+  for (let day = 0; day < 40; day += 1) {
+    const bytes = await grain(260 + day, 240)
+      .png()
+      .toBuffer();
+    const [problem] = accepted(await photos.add(of, [{ bytes }], user)).problems;
+    if (problem !== undefined) return expect(problem.refusal.retryAfter).toBeGreaterThan(0);
+    accepted(await photos.arrange(of, { arrange: [] }, CONTEXT));
+  }
+  return expect.fail('An account stored more than it may in a day');
 });
