@@ -3,6 +3,8 @@ import type { Collection } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { MembershipEvent } from '../domain/events.ts';
+import type { SpaceId } from '../domain/ids.ts';
+import { MAX_SHORTLIST } from '../domain/limits.ts';
 import { picked } from '../domain/picked.ts';
 import type { Role } from '../domain/roles.ts';
 import { accountsIn, type Membership, membershipsIn, roleIn, type StoredMembership } from './memberships.ts';
@@ -23,6 +25,8 @@ export type User = {
   readonly emailConfirmedAt?: string;
   /** The address that replaces the current one once it is confirmed. */
   readonly pendingEmail?: string;
+  /** The spaces that the user keeps to choose from, the last one first. */
+  readonly shortlist?: readonly SpaceId[];
 };
 
 /** A user as stored. */
@@ -54,7 +58,7 @@ export const withoutHash = (user: UserDocument): User => {
     memberships,
     createdAt,
     passwordChangedAt,
-    ...picked(user, ['emailConfirmedAt', 'pendingEmail']),
+    ...picked(user, ['emailConfirmedAt', 'pendingEmail', 'shortlist']),
   };
 };
 
@@ -129,6 +133,16 @@ export function withoutAccount(user: UserDocument, account: Account): Changed | 
   return memberships.length > 0
     ? { user: { ...user, memberships }, changes: [memberRemoved(user, account)] }
     : refuse('ValidationError', 'A user must belong to at least one account. Remove the user instead.');
+}
+
+/** Adds a space to the shortlist of a user, or removes it. */
+export function withShortlisted(user: UserDocument, spaceId: SpaceId, isWanted: boolean): Changed | Refusal {
+  const { shortlist = [] } = user;
+  if (shortlist.includes(spaceId) === isWanted) return { user, changes: [] };
+  if (isWanted && shortlist.length >= MAX_SHORTLIST)
+    return refuse('ValidationError', `The shortlist has ${MAX_SHORTLIST} spaces. Remove one first.`);
+  const rest = shortlist.filter((id) => id !== spaceId);
+  return { user: { ...user, shortlist: isWanted ? [spaceId, ...rest] : rest }, changes: [] };
 }
 
 export const withoutUser = (user: UserDocument): Changed => ({

@@ -3,6 +3,7 @@ import type { OperatedDocumentStore } from '../document-store/document-store.ts'
 import { type Account, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { isAddress, normalisedEmail } from '../domain/email-address.ts';
+import type { SpaceId } from '../domain/ids.ts';
 import { brokenTextRule, PASSWORD } from '../domain/limits.ts';
 import type { Role } from '../domain/roles.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -30,6 +31,7 @@ import {
   withoutUser,
   withPassword,
   withRole,
+  withShortlisted,
 } from './user-record.ts';
 
 export type { User };
@@ -155,6 +157,10 @@ export async function createUsers(deps: {
       };
       return changeUser(id, confirm, context);
     },
+
+    /** Adds a space to the user's shortlist, or removes it. Refuses more than `MAX_SHORTLIST`. */
+    shortlist: (id: string, spaceId: SpaceId, isWanted: boolean, context: ChangeContext): Promise<User | Refusal> =>
+      changeUser(id, (user) => withShortlisted(user, spaceId, isWanted), context),
 
     /** Does nothing if the user belongs to the account already, in any role. */
     addAccount: (id: string, account: Account, role: Role, context: ChangeContext): Promise<User | Refusal> =>

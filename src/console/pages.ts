@@ -11,8 +11,10 @@ import { closurePages } from './calendar/closures.ts';
 import { apiKeyPages } from './connections/api-keys.ts';
 import { calendarFeedPages } from './connections/calendar-feeds.ts';
 import { connectionPages } from './connections/connections.ts';
+import { comparePages } from './find/compare.ts';
 import { findPages } from './find/find.ts';
 import { freeMonthPages } from './find/free-month.ts';
+import { shortlistPages } from './find/shortlist.ts';
 import { requestPages } from './find/space-page.ts';
 import { missing } from './parts/answer.ts';
 import { startPageOf } from './parts/frame.ts';
@@ -52,6 +54,8 @@ const PAGES = [
   decisionPages,
   findPages,
   freeMonthPages,
+  shortlistPages,
+  comparePages,
   requestPages,
   spacePages,
   hoursPages,

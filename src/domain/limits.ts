@@ -56,6 +56,10 @@ export const NOTICE_HOURS: NumberLimit = { min: 0, max: 90 * 24, step: 1 };
 export const MAX_SPECIAL_DATES = 400;
 /** Calendar feeds that a user may have, in all accounts together. */
 export const MAX_FEEDS = 10;
+/** Spaces on the shortlist of a user. */
+export const MAX_SHORTLIST = 50;
+/** Spaces that are compared side by side. */
+export const MAX_COMPARED = 4;
 /** Closed times and own events of a space on one day. */
 export const MAX_CLOSED_TIMES = 50;
 /** Open invitations that an account may have. */

@@ -43,7 +43,8 @@ const linksOf = ({ text }: Page, part: string) =>
     .filter(({ href }) => href.includes(part));
 const backOf = ({ text }: Page) => unescaped(/<p class="back"><a href="([^"]*)"/.exec(text)?.[1] ?? '');
 const chosenOf = ({ text }: Page) => /value="(\d+)"[^>]* checked/.exec(text)?.[1];
-const namesOf = (page: Page) => linksOf(page, '/console/find/').filter(({ label }) => !/^\d\d:|more$/.test(label));
+const namesOf = (page: Page) =>
+  linksOf(page, '/console/find/').filter(({ label }) => !/^\d\d:|more$|^Shortlist/.test(label));
 /** The text of the tile of an hour. */
 const tileOf = ({ text }: Page, hour: number) =>
   textOf(

@@ -212,6 +212,8 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'find-none': `find?name=${longWord}`,
     'find-space': `find/1?date=${busyDay}`,
     'find-saturdays': `find?month=${inDays(40).slice(0, 7)}&weekday=Saturday&guests=40&hour=18`,
+    'find-shortlist': 'find/shortlist',
+    'find-compare': 'find/compare?space=1&space=2&space=3&space=4',
     'find-month': `find/1/month?month=${busyDay.slice(0, 7)}`,
     bookings: 'bookings',
     'bookings-past': 'bookings?when=past',

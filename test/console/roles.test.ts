@@ -96,8 +96,8 @@ describe('each page and form of the console', () => {
     const posted = routes
       .filter(({ method, least }) => method === 'POST' && least === 'Viewer')
       .map(({ path }) => path);
-    // A user's own sign-in, invitations, mail settings, feeds and apps.
-    const isOwn = (path: string) => /^\/console\/(account|invitation|mail\/settings)\b/.test(path);
+    // A user's own sign-in, invitations, mail settings, shortlist, feeds and apps.
+    const isOwn = (path: string) => /^\/console\/(account|invitation|mail\/settings|find\/:id\/shortlist)\b/.test(path);
     expect(posted.filter((path) => !isOwn(path))).toEqual([
       '/console/feeds',
       '/console/feeds/:id/revoke',

@@ -4,7 +4,7 @@ import { startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { amount } from '../../html/formats.ts';
 import { type Html, html, named, written } from '../../html/html.ts';
-import { spacePath } from '../find/space-page.ts';
+import { spacePath } from '../find/space-path.ts';
 import { type Answer, done, nothingToDo } from '../parts/answer.ts';
 import { backTo, viaField, withVia } from '../parts/back-link.ts';
 import { priceView, statusBadge } from '../parts/booking-views.ts';

@@ -8,7 +8,8 @@ import { factsLine } from '../parts/description-views.ts';
 import { pager } from '../parts/links.ts';
 import { ratingText } from '../parts/review-views.ts';
 import { type FindFilter, findPath } from './find-filter.ts';
-import { spacePath } from './space-page.ts';
+import { compareForm } from './shortlist.ts';
+import { spacePath } from './space-path.ts';
 
 /** Start times, or days, of a space that the list shows at first. */
 const SHOWN_HOURS = 6;
@@ -54,6 +55,7 @@ export function resultList({ results, filter, perPage, currency, actionsOf }: Sh
   return html`<p class="muted">${counted(total, 'space')}, ${free} of them with a free time${at}. Free ones first,
 ${order}.${pageZone && ` All times are ${zoneName(pageZone)}.`}</p>
 <ul class="finds">${spaces.map((one) => card(one, asked, { currency, pageZone, actions: actionsOf(one.space) }))}</ul>
+${compareForm()}
 ${pager(
   { previous: page > 1 ? to(page - 1) : undefined, next: page < last ? to(page + 1) : undefined },
   { previous: `Page ${page - 1}`, here: `Page ${page} of ${last}`, next: `Page ${page + 1}` },

@@ -14,6 +14,7 @@ import type { BrandVisit } from '../parts/visit.ts';
 import { earliestDate, type FindFilter, findPath, NARROWING, narrowed, readFilter, without } from './find-filter.ts';
 import { filterForm } from './find-form.ts';
 import { daysText, resultList } from './find-results.ts';
+import { compareChoice, shortlistButton, shortlistLink } from './shortlist.ts';
 
 const PER_PAGE = 20;
 /** How many days to search for one that is free: more of them, if none is. */
@@ -45,6 +46,7 @@ export function findPages({ brand }: ConsoleRoutes, { queries, settings }: PageD
       ...(!hasProblems(problems) && {
         lead: `${asked.month === undefined ? 'Start times' : 'Free'} on ${daysText(asked)}.`,
       }),
+      actions: shortlistLink(visit),
       problems,
       main: html`${form}
 ${
@@ -89,7 +91,8 @@ ${
       filter: { ...filter, page },
       perPage: PER_PAGE,
       currency,
-      actionsOf: () => html``,
+      actionsOf: (space) =>
+        html`<div class="row">${compareChoice(space)}${shortlistButton(visit, space, findPath({ ...filter, page }))}</div>`,
     });
   }
 

@@ -10,7 +10,7 @@ import { neighbours } from '../parts/links.ts';
 import { SHORT_WEEKDAYS, weeksOf } from '../parts/month-days.ts';
 import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
-import { type CarriedFields, hourIn, monthPath, spacePath } from './space-page.ts';
+import { type CarriedFields, hourIn, monthPath, spacePath } from './space-path.ts';
 
 /** A day has few free times if at most one in so many of its start times is free. */
 const FEW = 3;

@@ -30,12 +30,14 @@ import {
   problemOf,
   textArea,
 } from '../parts/forms.ts';
-import { addressOf, type Fields, linkItem } from '../parts/links.ts';
+import { linkItem } from '../parts/links.ts';
 import { ratingText, reviewText } from '../parts/review-views.ts';
 import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type BrandVisit, may } from '../parts/visit.ts';
+import { shortlistButton } from './shortlist.ts';
+import { type CarriedFields, fieldsOf, hourIn, monthPath, spacePath } from './space-path.ts';
 import {
   CLOSED,
   isFree,
@@ -50,32 +52,6 @@ import {
 const DAYS_AHEAD = 7;
 /** How far ahead to search for a day on which a certain hour is free. */
 const LOOK_AHEAD_DAYS = 90;
-
-/** Fields that the links and the forms of the page carry. */
-export type CarriedFields = {
-  /** The start time that was chosen before. */
-  readonly start?: number | undefined;
-  /** The booking to make once more. */
-  readonly again?: number | undefined;
-  /** The list that the page was opened from. */
-  readonly via?: string | undefined;
-};
-
-export const fieldsOf = ({ start, again, via }: CarriedFields): Fields => ({
-  start: start?.toString(),
-  again: again?.toString(),
-  via,
-});
-
-/** The page of a space, for a brand. */
-export const spacePath = (
-  spaceId: number,
-  { date, ...carried }: CarriedFields & { readonly date?: PlainDate },
-): string => addressOf(`/console/find/${spaceId}`, { date, ...fieldsOf(carried) });
-
-/** The page of the free days of a space in a month. */
-export const monthPath = (spaceId: number, month: string, carried: CarriedFields): string =>
-  addressOf(`/console/find/${spaceId}/month`, { month, ...fieldsOf(carried) });
 
 /** A space with its start times and price, and the form that requests a booking. */
 export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: PageDeps): void {
@@ -107,12 +83,6 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: Pa
       `Request sent. The community has up to ${space.answerHours} hours to answer. Nothing is charged until it approves.`,
     );
   });
-}
-
-/** An hour in a form or address. */
-export function hourIn(form: Form, name: string): number | undefined {
-  const hour = form.integer(name);
-  return Number.isNaN(hour) ? undefined : hour;
 }
 
 const priceIn = ({ settings: { serviceFeePercent, currency } }: BrandVisit, { eventFee }: Space) => ({
@@ -220,6 +190,7 @@ ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${noti
       ? { href: `/console/bookings/${before.bookingId}`, label: `Booking #${before.bookingId}` }
       : backTo(visit, { href: `/console/find?date=${date}`, label: 'Find a space' }),
     problems: wrong,
+    actions: shortlistButton(visit, space),
     main: html`${before && repeatNotice(before)}${gallery([...(photos.get(spaceId) ?? []), ...ofHouse], 'Photos')}
 <div class="split to-book"><div>
 ${dayForm(space, carried, typedDate, today, wrong)}

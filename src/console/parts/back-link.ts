@@ -15,8 +15,10 @@ import type { Visit } from './visit.ts';
 const FIELD = 'via';
 /** In a form on the list itself: what it does leads back to the list, not to the page of what it is about. */
 const RETURN = 'return';
-const LISTS =
-  /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|find|bookings|spaces|reviews|charges|webhooks\/[\w-]+)(?:\?[\w\-.~%&=:+,*]*)?$/;
+const LISTS = new RegExp(
+  String.raw`^/console/(?:inbox|calendar(?:/\d{4}-\d{2}-\d{2})?|find(?:/(?:shortlist|compare))?|bookings|spaces|reviews|charges|` +
+    String.raw`webhooks/[\w-]+)(?:\?[\w\-.~%&=:+,*]*)?$`,
+);
 /** The longest address of a list, in characters. */
 const LONGEST = 600;
 

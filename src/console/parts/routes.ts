@@ -22,7 +22,10 @@ import type { AccountOf, Settings, Visit } from './visit.ts';
 export type PageDeps = {
   readonly commands: Commands;
   readonly queries: Queries;
-  readonly users: Pick<Users, 'get' | 'membersOf' | 'verifyPassword' | 'changePassword' | 'setRole' | 'removeMember'>;
+  readonly users: Pick<
+    Users,
+    'get' | 'membersOf' | 'verifyPassword' | 'changePassword' | 'setRole' | 'removeMember' | 'shortlist'
+  >;
   readonly addressConfirmation: AddressConfirmation;
   readonly contactConfirmation: ContactConfirmation;
   readonly invitations: Invitations;
