@@ -1,6 +1,7 @@
 import { type AccountKey, accountKey } from '../src/domain/account.ts';
 import { accountChange, type Topic } from '../src/domain/account-change.ts';
 import type {
+  AdmissionEvent,
   ApiKeyEvent,
   BrandEvent,
   CalendarFeedEvent,
@@ -34,6 +35,7 @@ export type AccountHistoryDocument = {
 type Changing =
   | CommunityEvent
   | BrandEvent
+  | AdmissionEvent
   | SpaceEvent
   | ClosureEvent
   | ApiKeyEvent
@@ -73,9 +75,12 @@ export const accountHistory = projection<AccountHistoryDocument, Changing>({
     CommunityChanged: entryOf,
     CommunityDescribed: entryOf,
     CommunityPhotosChanged: entryOf,
+    CommunityNewBrandsChanged: entryOf,
     BrandAdded: entryOf,
     BrandSuspended: entryOf,
     BrandReinstated: entryOf,
+    BrandAdmitted: entryOf,
+    BrandTurnedAway: entryOf,
     SpaceAdded: entryOf,
     SpaceChanged: entryOf,
     SpaceClosed: entryOf,

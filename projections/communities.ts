@@ -21,11 +21,12 @@ function renamed(before: CommunityDocument, at: Timestamp): NonNullable<Communit
 /** Every community with its name and time zone. */
 export const communities = projection<CommunityDocument, Exclude<CommunityEvent, CommunityPhotosChanged>>({
   name: 'communities',
-  version: 6,
+  version: 7,
   indexes: [{ fields: ['communityId'] }],
   key: (event) => String(event.data.communityId),
   on: {
     CommunityAdded: evolveCommunity,
+    CommunityNewBrandsChanged: evolveCommunity,
     CommunityDescribed(community, event) {
       const next = evolveCommunity(community, event);
       const isElsewhere = event.data.address !== undefined || event.data.coordinates !== undefined;

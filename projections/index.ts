@@ -1,4 +1,5 @@
 import { accountHistory } from './account-history.ts';
+import { admissions } from './admissions.ts';
 import { apiKeys } from './api-keys.ts';
 import { availability } from './availability.ts';
 import { bookings } from './bookings.ts';
@@ -24,6 +25,7 @@ export const projections = [
   spacePhotos,
   housePhotos,
   brands,
+  admissions,
   availability,
   closures,
   bookings,

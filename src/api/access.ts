@@ -58,7 +58,8 @@ export function createAuthentication({ authenticate, challenge }: Authentication
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>;
 
 /**
- * The hooks that enforce access to a route: `check` before the request is parsed, with 401, then 403 for a suspended account, then InsufficientPermissions, then ScopeViolation
+ * The hooks that enforce access to a route: `check` before the request is parsed, with 401, then 403 for a suspended account,
+ * then InsufficientPermissions, then ScopeViolation
  * (docs/decisions/rest-api.md), and `checkAgain` once it has its turn. One per route, so that calls need no lookup.
  */
 export function createAccessHooks(deps: AuthenticationDeps & { readonly isSuspended: IsSuspended }) {

@@ -1,8 +1,9 @@
-import type { Command } from '@commander-js/extra-typings';
+import { Argument, type Command } from '@commander-js/extra-typings';
 import { toOperatorCommunity } from '../contract/account.ts';
 import type { Community } from '../domain/community.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
+import { brandId, communityId } from '../domain/ids.ts';
 import { wholeNumber } from './arguments.ts';
 import { contactCommand } from './contact.ts';
 import { describeCommunityCommand } from './descriptions.ts';
@@ -41,6 +42,46 @@ export function communityCommands(venue: Command): void {
         return communityAnswer(outcome.state);
       });
     });
+
+  subcommand(
+    community,
+    'new-brands',
+    'say what happens to requests of brands that a community does not know',
+    'community new-brands 1 wait',
+  )
+    .argument('<id>', 'id of the community', wholeNumber)
+    .addArgument(
+      new Argument('<what>', 'wait: a Manager lets the brand in first, or not').choices([
+        'wait',
+        'ask-nothing',
+      ] as const),
+    )
+    .action(
+      operated(async ({ commands, context }, id, what) => {
+        const wanted = { communityId: communityId(id), newBrands: what === 'wait' ? what : 'askNothing' } as const;
+        const outcome = await commands.admissions.changeNewBrands(wanted, context);
+        if (isRefusal(outcome)) return outcome;
+        if (outcome.state === undefined) throw new Error(`Community ${id} was changed and is not there`);
+        return communityAnswer(outcome.state);
+      }),
+    );
+
+  for (const [name, does] of [
+    ['let-in', 'let a brand in, so that its requests can be approved'],
+    ['turn-away', 'take no requests of a brand that is not let in, and cancel those it has made'],
+  ] as const)
+    subcommand(community, name, does, `community ${name} 1 --brand 3`)
+      .argument('<id>', 'id of the community', wholeNumber)
+      .requiredOption('--brand <id>', 'id of the brand', wholeNumber)
+      .action(
+        operated(async ({ commands: { admissions }, context }, id, { brand }) => {
+          const of = { communityId: communityId(id), brandId: brandId(brand) };
+          const outcome = await (name === 'let-in' ? admissions.admit(of, context) : admissions.turnAway(of, context));
+          if (isRefusal(outcome)) return outcome;
+          const cancelled = 'cancelled' in outcome ? outcome.cancelled : undefined;
+          return { json: { community: id, brand, ...defined({ cancelled }) } };
+        }),
+      );
 
   describeCommunityCommand(community);
 

@@ -1,6 +1,8 @@
+import { admissionKey, admissions } from '../../projections/admissions.ts';
 import { bookings, pendingBooking, type ReadableBooking } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { spaces } from '../../projections/spaces.ts';
+import type { Standing } from '../domain/admission.ts';
 import {
   arePersonal,
   type BookingDetails,
@@ -33,6 +35,7 @@ import type { CommandDeps } from './command-deps.ts';
 import type { Accepted, CommandContext } from './command-handler.ts';
 import { openIdempotencyKeys } from './idempotency-keys.ts';
 import { bookingStatuses, openPendingQuota } from './pending-quota.ts';
+import { standingIn } from './standing.ts';
 
 export type BookingCommands = Awaited<ReturnType<typeof createBookingCommands>>;
 
@@ -47,13 +50,15 @@ export async function createBookingCommands(deps: CommandDeps) {
   async function onBooking(
     id: number,
     context: CommandContext,
-    decide: (day: SpaceDay, bookingId: BookingId) => Decision<BookingEvent>,
+    decide: (day: SpaceDay, bookingId: BookingId, standing: Standing | undefined) => Decision<BookingEvent>,
+    { readsStanding = false } = {},
   ): Promise<Accepted<SpaceDay, BookingEvent> | Refusal> {
     const stored = await readModels.collection(bookings).get(String(id));
     if (stored === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
+    const standing = readsStanding ? await standingIn(readModels, stored) : undefined;
     const { spaceId, date } = stored;
     const stream = streamOf.spaceDay(spaceId, date);
-    return handler.execute(stream, spaceDay, context, (day) => decide(day, bookingId(id)));
+    return handler.execute(stream, spaceDay, context, (day) => decide(day, bookingId(id), standing));
   }
 
   /** Undefined if the request has no personal text, or will be refused. */
@@ -109,10 +114,12 @@ export async function createBookingCommands(deps: CommandDeps) {
       if (space === undefined) return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
       if (brand === undefined) return refuse('ResourceNotFound', `There is no brand ${brandId}.`);
       if (isRefusal(fingerprint)) return fingerprint;
-      const claim =
+      const [claim, known] = await Promise.all([
         idempotencyKey === undefined
-          ? 'none'
-          : await idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, fingerprintOf(details), fingerprint);
+          ? ('none' as const)
+          : idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, fingerprintOf(details), fingerprint),
+        readModels.collection(admissions).get(admissionKey({ communityId: space.communityId, brandId })),
+      ]);
       if (claim === undefined) return KEY_REUSED;
 
       const wanted: RequestBooking = {
@@ -120,6 +127,7 @@ export async function createBookingCommands(deps: CommandDeps) {
         space,
         brand,
         details,
+        isTurnedAway: known?.admission === 'turnedAway',
         ...defined({ idempotencyKey, fingerprint }),
       };
       const outcome = await requestOrRepeat(wanted, context);
@@ -130,7 +138,14 @@ export async function createBookingCommands(deps: CommandDeps) {
     approve: (
       { bookingId: id, communityId }: { readonly bookingId: number; readonly communityId: CommunityId },
       context: CommandContext,
-    ) => onBooking(id, context, (day, bookingId) => approveBooking(day, { bookingId, communityId }, { now: clock() })),
+    ) =>
+      onBooking(
+        id,
+        context,
+        (day, bookingId, standing) =>
+          approveBooking(day, { bookingId, communityId, ...defined({ standing }) }, { now: clock() }),
+        { readsStanding: true },
+      ),
 
     cancel: (
       { bookingId: id, ...command }: Omit<CancelBooking, 'bookingId'> & { readonly bookingId: number },

@@ -1,6 +1,7 @@
 import { defined } from '../domain/defined.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { openDailyUses } from '../quotas/daily-use.ts';
+import { createAdmissionCommands } from './admissions.ts';
 import { createApiKeyCommands } from './api-keys.ts';
 import { createBookingCommands } from './bookings.ts';
 import { createCalendarFeedCommands } from './calendar-feeds.ts';
@@ -60,8 +61,10 @@ export async function createCommands({
   };
   const closures = createClosureCommands(deps);
   const photos = createPhotoCommands({ ...deps, events });
+  const bookings = await createBookingCommands(deps);
   return {
-    bookings: await createBookingCommands(deps),
+    bookings,
+    admissions: createAdmissionCommands(deps, bookings),
     catalogue: await createCatalogueCommands(deps, photos),
     closures,
     importClosures: createClosureImport({ closures, readModels }),

@@ -22,11 +22,13 @@ import type { ConsoleRoutes, Handler, PageDeps } from './parts/routes.ts';
 import { acceptInvitationPages } from './people/accept-invitation.ts';
 import { memberPages } from './people/member-page.ts';
 import { peoplePages } from './people/people.ts';
+import { admissionPages } from './requests/admissions.ts';
 import { bulkDecisionPages } from './requests/bulk-decisions.ts';
 import { decisionPages } from './requests/decisions.ts';
 import { inboxPages } from './requests/inbox.ts';
 import { communityPages } from './spaces/community.ts';
 import { houseDescriptionPages } from './spaces/house-description.ts';
+import { newBrandsPages } from './spaces/new-brands.ts';
 import { photoPages } from './spaces/photos.ts';
 import { publicationPages } from './spaces/publication.ts';
 import { spaceDescriptionPages } from './spaces/space-description.ts';
@@ -52,6 +54,8 @@ const PAGES = [
   bookingListPages,
   bookingPages,
   decisionPages,
+  admissionPages,
+  newBrandsPages,
   findPages,
   freeMonthPages,
   shortlistPages,

@@ -1,7 +1,7 @@
 import type { NamedChange } from '../domain/account-change.ts';
 import { WEEKDAYS } from '../domain/calendar.ts';
 import { HOUSE_DESCRIPTION, SPACE_DESCRIPTION } from '../domain/description.ts';
-import type { ClosureAdded, DayHours, Recorded, SpaceChanged, SpaceTerms } from '../domain/events.ts';
+import type { ClosureAdded, DayHours, NewBrands, Recorded, SpaceChanged, SpaceTerms } from '../domain/events.ts';
 import { hoursBetween } from '../domain/hours.ts';
 import { permissionNames } from '../domain/permissions.ts';
 import type { Opened, Readable } from '../domain/personal-text.ts';
@@ -38,11 +38,15 @@ export function changesOf({ event, before, replaced }: Pick<NamedChange, 'event'
           ...termsOf(before),
           timeZone: before.timeZone,
           photos: before.photos?.photos.length ?? 0,
+          newBrands: NEW_BRANDS_LABELS[('newBrands' in before && before.newBrands) || 'askNothing'],
           specialHours: specialHoursBefore(event, before),
           ...describedFields({ ...('facts' in before && before.facts), ...('house' in before && before.house) }),
         },
   );
 }
+
+/** What happens to requests of new brands. */
+const NEW_BRANDS_LABELS: Readonly<Record<NewBrands, string>> = { wait: 'wait', askNothing: 'ask nothing' };
 
 type ClosureFacts = Opened<ClosureAdded['data']>;
 
@@ -92,6 +96,8 @@ function fieldsOf(event: Readable<Recorded>): Fields {
     case 'CommunityAdded':
     case 'CommunityChanged':
       return { name: event.data.name, timeZone: event.data.timeZone };
+    case 'CommunityNewBrandsChanged':
+      return { newBrands: NEW_BRANDS_LABELS[event.data.newBrands] };
     case 'CommunityDescribed':
       return describedFields(picked(event.data, HOUSE_DESCRIPTION));
     case 'SpaceDescribed':
@@ -105,6 +111,10 @@ function fieldsOf(event: Readable<Recorded>): Fields {
       return { status: 'suspended', reason: event.data.reason };
     case 'BrandReinstated':
       return { status: 'reinstated' };
+    case 'BrandAdmitted':
+      return { status: 'let in' };
+    case 'BrandTurnedAway':
+      return { status: 'turned away' };
     case 'SpaceAdded':
       return { status: 'open', ...termsOf(event.data) };
     case 'SpaceChanged':

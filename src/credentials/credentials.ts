@@ -24,7 +24,8 @@ type Check = { readonly at: number; readonly answer: Promise<boolean> };
 export type Credentials = Awaited<ReturnType<typeof openCredentials>>;
 
 /**
- * Which API keys, webhook registrations and calendar feeds are valid, and which accounts are suspended, from records that are written before the command that issues or ends one is
+ * Which API keys, webhook registrations and calendar feeds are valid, and which accounts are suspended, from records that are
+ * written before the command that issues or ends one is
  * answered. So neither the read models nor an outage of the log matter (docs/decisions/credentials.md).
  */
 export async function openCredentials(documents: Pick<DocumentStore, 'open'>) {

@@ -25,6 +25,7 @@ export type Topic = (typeof TOPIC_NAMES)[number];
 type ChangedThing = {
   readonly kind:
     | 'account'
+    | 'brand'
     | 'booking'
     | 'review'
     | 'space'
@@ -78,11 +79,19 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'CommunityChanged':
     case 'CommunityDescribed':
     case 'CommunityPhotosChanged':
+    case 'CommunityNewBrandsChanged':
       return ofAccount({ kind: 'Community', id: event.data.communityId });
     case 'BrandAdded':
     case 'BrandSuspended':
     case 'BrandReinstated':
       return ofAccount({ kind: 'Brand', id: event.data.brandId });
+    case 'BrandAdmitted':
+    case 'BrandTurnedAway':
+      return {
+        topic: 'account',
+        accounts: [communityOf(event.data)],
+        of: { kind: 'brand', id: String(event.data.brandId) },
+      };
     case 'SubjectForgotten': {
       const account = accountOfSubject(event.data.subject);
       return account && ofAccount(account);

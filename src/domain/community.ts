@@ -16,7 +16,9 @@ import type {
   CommunityDescribed,
   CommunityEvent,
   CommunityFacts,
+  CommunityNewBrandsChanged,
   CommunityPhotosChanged,
+  NewBrands,
 } from './events.ts';
 import type { CommunityId, PlainDate } from './ids.ts';
 import { NAME, wrongText } from './limits.ts';
@@ -27,6 +29,9 @@ export type Community = CommunityAdded['data'] & {
   readonly house?: HouseFacts;
   /** For commands alone: they are a read model of their own. */
   readonly photos?: Photos;
+
+  /** What it does with requests of new brands. Absent: it asks nothing. */
+  readonly newBrands?: NewBrands;
 };
 
 /** The Pending and Approved bookings of a community. */
@@ -37,6 +42,7 @@ export function evolveCommunity(community: Community | undefined, event: Communi
   if (community === undefined) return undefined;
   switch (event.type) {
     case 'CommunityChanged':
+    case 'CommunityNewBrandsChanged':
       return { ...community, ...event.data };
     case 'CommunityDescribed':
       return { ...community, house: withChanges(community.house ?? {}, event.data, HOUSE_FACTS) };
@@ -117,6 +123,16 @@ export function changeCommunityPhotos(
   const list = changedPhotos(community.photos, command, MAX_PHOTOS.house);
   if (list === undefined || isRefusal(list)) return list ?? [];
   return [{ type: 'CommunityPhotosChanged', data: { ...list, communityId } }];
+}
+
+/** Decides what happens to requests of new brands. No event if that is so. */
+export function changeNewBrands(
+  community: Community | undefined,
+  { communityId, newBrands }: CommunityNewBrandsChanged['data'],
+): Decision<CommunityNewBrandsChanged> {
+  if (community === undefined) return refuse('ResourceNotFound', `There is no community ${communityId}.`);
+  if ((community.newBrands ?? 'askNothing') === newBrands) return [];
+  return [{ type: 'CommunityNewBrandsChanged', data: { communityId, newBrands } }];
 }
 
 const wrongFacts = ({ name, timeZone }: Partial<CommunityFacts>): readonly (Refusal | undefined)[] => [

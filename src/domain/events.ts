@@ -17,9 +17,9 @@ import type {
   Timestamp,
   WebhookId,
 } from './ids.ts';
+import type { MembershipEvents } from './membership-events.ts';
 import type { PersonalText, Subject } from './personal-text.ts';
 import type { PhotoList } from './photos.ts';
-import type { Role } from './roles.ts';
 
 /** Version of the event shapes below, stored with each event. A release knows this one and lower ones (`known-event.ts`). */
 export const SCHEMA = 1;
@@ -96,10 +96,14 @@ export type CommunityFacts = { readonly name: string; readonly timeZone: string 
 type CommunityEvents = {
   CommunityAdded: CommunityFacts & { readonly communityId: CommunityId };
   CommunityChanged: Partial<CommunityFacts> & { readonly communityId: CommunityId };
+  CommunityNewBrandsChanged: { readonly communityId: CommunityId; readonly newBrands: NewBrands };
   /** What a community says of itself changed. Absent: as before; null: nothing any more. */
   CommunityDescribed: Changes<HouseDescription<PersonalText>> & { readonly communityId: CommunityId };
   CommunityPhotosChanged: PhotoList & { readonly communityId: CommunityId };
 };
+
+/** What a community does with requests of brands that it does not know: they wait until a Manager lets the brand in, or not. */
+export type NewBrands = 'wait' | 'askNothing';
 
 /** The opening hours of a weekday or a date, and its fee if it has one of its own. */
 export type DayHours = { readonly windowStart: number; readonly windowEnd: number; readonly eventFee?: Cents };
@@ -253,42 +257,13 @@ type WebhookEvents = {
   WebhookRemoved: OfWebhook;
 };
 
-/**
- * Shared by all events about members, their apps and an account's own clients. They record changes to records, which hold the
- * credentials; they contain no name or e-mail address (docs/decisions/accounts.md).
- */
-type MembershipChange = {
-  /** The change to the record. Recorded once, even if several processes take up unfinished work. */
-  readonly changeId: string;
-  readonly account: Account;
-};
-type OfUser = MembershipChange & { readonly userId: string };
-type OfApp = OfUser & { readonly clientId: string; readonly grantId: string };
-type OfClient = MembershipChange & { readonly clientId: string };
-type OfInvitation = MembershipChange & { readonly invitationId: string };
+type OfAdmission = { readonly communityId: CommunityId; readonly brandId: BrandId };
 
-type MembershipEvents = {
-  /** A user may act for the account from now on: as a new user, or as one of another account. */
-  MemberAdded: OfUser & { readonly role: Role };
-  /** What a user may do for the account changed. */
-  MemberRoleChanged: OfUser & { readonly role: Role };
-  /** A user may not act for the account any more. A user who is removed leaves every account. */
-  MemberRemoved: OfUser;
-  /** A user's password changed. One event per account, so that the history of each is complete. */
-  PasswordChanged: OfUser;
-  /** A user's address changed, once the new one was confirmed. One event per account, as for a password. */
-  EmailChanged: OfUser;
-  /** A user allowed an app to act for the account, or granted it more scopes. */
-  AppConnected: OfApp & { readonly scopes: readonly string[] };
-  /** An app's grant ended early. */
-  AppDisconnected: OfApp;
-  /** An OAuth client of the account's own, which acts for it without a user. Its name is the account's, like the label of an API key. */
-  ClientAdded: OfClient & { readonly name: string };
-  ClientRemoved: OfClient;
-  /** A person may become a member by accepting. The address is in the record of the invitation alone, which ends with it. */
-  MemberInvited: OfInvitation & { readonly role: Role };
-  /** The invitation can no longer be accepted. */
-  InvitationWithdrawn: OfInvitation;
+type AdmissionEvents = {
+  /** A community has let a brand in: its requests can be approved. */
+  BrandAdmitted: OfAdmission;
+  /** A community takes no requests of a brand. */
+  BrandTurnedAway: OfAdmission;
 };
 
 type BrandEvents = {
@@ -339,6 +314,7 @@ type EventData = BookingEvents &
   WebhookEvents &
   MembershipEvents &
   BrandEvents &
+  AdmissionEvents &
   OtherEvents;
 
 export type EventType = keyof EventData;
@@ -358,6 +334,10 @@ export type CommunityAdded = EventOf<'CommunityAdded'>;
 export type CommunityChanged = EventOf<'CommunityChanged'>;
 export type CommunityDescribed = EventOf<'CommunityDescribed'>;
 export type CommunityPhotosChanged = EventOf<'CommunityPhotosChanged'>;
+export type CommunityNewBrandsChanged = EventOf<'CommunityNewBrandsChanged'>;
+export type AdmissionEvent = EventOf<keyof AdmissionEvents>;
+export type BrandAdmitted = EventOf<'BrandAdmitted'>;
+export type BrandTurnedAway = EventOf<'BrandTurnedAway'>;
 export type BrandEvent = EventOf<keyof BrandEvents>;
 export type BrandAdded = EventOf<'BrandAdded'>;
 export type BrandSuspended = EventOf<'BrandSuspended'>;

@@ -1,7 +1,9 @@
+import { refuseApproval, type Standing, TURNED_AWAY } from './admission.ts';
 import { AppendOnlyMap } from './append-only-map.ts';
 import { type BookingDetails, detailsOf, fingerprintOf, REPEATED_DETAILS, wrongDetails } from './booking-details.ts';
 import { cancellableUntil, endOf, expiryOf, startOf } from './booking-moments.ts';
-import { localDate, toTimestamp, wallDay, weekdayOf } from './calendar.ts';
+import { toTimestamp, wallDay } from './calendar.ts';
+import { closedRefusal } from './closed-refusal.ts';
 import { termsOn } from './day-terms.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
@@ -23,16 +25,7 @@ import { brokenTextRule, IDEMPOTENCY_KEY, REASON, wrongText } from './limits.ts'
 import { picked } from './picked.ts';
 import { priceOf } from './pricing.ts';
 import type { Space } from './space.ts';
-import {
-  type Closed,
-  endHourOf,
-  freeFrom,
-  horizonOf,
-  noticeUntil,
-  reducedUsage,
-  useFrom,
-  whyClosed,
-} from './time-slots.ts';
+import { endHourOf, freeFrom, reducedUsage, useFrom, whyClosed } from './time-slots.ts';
 
 /** docs/guides/rest-api.md#bookings */
 export type BookingStatus = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
@@ -137,6 +130,8 @@ export type RequestBooking = {
   readonly space: Space;
   readonly brand: { readonly brandId: BrandId; readonly name: string };
   readonly details: BookingDetails;
+  /** Whether the community takes no requests of the brand. */
+  readonly isTurnedAway?: boolean;
   readonly idempotencyKey?: string;
   /** HMAC of the details under the key of their subject. Only with an idempotency key and personal details. */
   readonly fingerprint?: string;
@@ -188,6 +183,7 @@ export function requestBooking(
     return isRepeated ? [] : KEY_REUSED;
   }
 
+  if (command.isTurnedAway) return TURNED_AWAY;
   const tooMany = moreThanFit(space.facts, details.guests);
   if (tooMany !== undefined) return tooMany;
 
@@ -235,56 +231,19 @@ export const heldHours = ({ held, closed }: SpaceDay) => ({
   closed: [...closed.values()],
 });
 
-function closedRefusal(closed: Closed, space: Space, { date, startHour }: BookingDetails, now: number): Refusal {
-  if (closed.why === 'Inactive') return refuse('BookingNotAllowed', `Space ${space.spaceId} is not taking bookings.`);
-  const today = localDate(now, space.timeZone);
-  if (date < today)
-    return refuse('BookingNotAllowed', `${date} is in the past: today is ${today} in ${space.timeZone}.`);
-  if (closed.why === 'TooFar')
-    return refuse(
-      'BookingNotAllowed',
-      `${date} is too far ahead: bookings are taken for the next ${horizonOf(space)}.`,
-    );
-  switch (closed.why) {
-    case 'OutsideWindow': {
-      const { windowStart, windowEnd, isClosedDay } = termsOn(space, date);
-      return refuse(
-        'SlotUnavailable',
-        isClosedDay
-          ? `The space is closed on ${weekdayOf(date)}s.`
-          : `startHour ${startHour} is outside the window: ${windowStart} to ${windowEnd - 1}.`,
-      );
-    }
-    case 'Past':
-    case 'Skipped':
-      return refuse(
-        'SlotUnavailable',
-        `${startHour}:00 on ${date} is in the past, or skipped by a clock change, in ${space.timeZone}.`,
-      );
-    case 'TooSoon':
-      return refuse(
-        'BookingNotAllowed',
-        `Events must be requested ${space.noticeHours} hours ahead: now, those that start after ${toTimestamp(noticeUntil(space, now))}.`,
-      );
-    case 'Closed':
-    case 'Taken': {
-      const what = closed.why === 'Closed' ? 'hours that the community has closed' : 'another booking of this space';
-      const gap = space.gapHours ? `, or the ${space.gapHours} hours to keep free around bookings` : '';
-      return refuse('SlotUnavailable', `${startHour}:00 on ${date} overlaps ${what}${gap}.`);
-    }
-    default:
-      return closed satisfies never;
-  }
-}
-
 /**
  * Decides an approval by the community. The price fixed at the request is charged now. From the moment at which the request expires,
  * refuses `BookingNotAllowed`, whether or not the cancellation is in the log yet: the brand may rely on that moment
- * (docs/decisions/bookings.md).
+ * (docs/decisions/bookings.md). The same while the brand has to be let in first.
  */
 export function approveBooking(
   day: SpaceDay,
-  command: { readonly bookingId: BookingId; readonly communityId: CommunityId },
+  command: {
+    readonly bookingId: BookingId;
+    readonly communityId: CommunityId;
+    /** How the brand stands with the community. Default: let in. */
+    readonly standing?: Standing;
+  },
   context: { readonly now: number },
 ): Decision<BookingApproved> {
   const booking = findBooking(day, command.bookingId);
@@ -298,7 +257,11 @@ export function approveBooking(
       'BookingNotAllowed',
       `Booking ${command.bookingId} was to be answered by ${toTimestamp(expiry)} and cannot be approved any more.`,
     );
-  return [{ type: 'BookingApproved', data: { ...factsOf(booking.request), charge: booking.request.totalPrice } }];
+  return (
+    refuseApproval(command.standing ?? 'letIn') ?? [
+      { type: 'BookingApproved', data: { ...factsOf(booking.request), charge: booking.request.totalPrice } },
+    ]
+  );
 }
 
 /** A cancellation by one of the parties. */

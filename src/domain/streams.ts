@@ -24,6 +24,8 @@ export const streamOf = {
   /** The calendar feeds of a user, of all accounts: together they have a limit. */
   venue_feeds: (userId: string) => `venue_feeds-${userId}`,
   venue_invitation: (id: string) => `venue_invitation-${id}`,
+  /** What a community has decided about a brand. */
+  venue_admission: (communityId: number, brandId: number) => `venue_admission-${communityId}-${brandId}`,
 };
 
 /** The kinds of streams: their names up to the first hyphen. */

@@ -94,6 +94,8 @@ export function createAccountHistory({ events, readModels, personalData, names }
         return event.type === 'SpaceAdded' ? event.data.name : before?.name;
       case 'webhook':
         return event.type === 'WebhookRegistered' ? event.data.url : names.webhook(of.id);
+      case 'brand':
+        return names.brand(Number(of.id));
       case 'calendarFeed':
         return names.user(ownerOfFeed(of.id).userId);
       case 'account':

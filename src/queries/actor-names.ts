@@ -1,6 +1,6 @@
 import type { Actor } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
-import { type ApiKeyId, apiKeyId } from '../domain/ids.ts';
+import { type ApiKeyId, apiKeyId, brandId } from '../domain/ids.ts';
 import { isKnown, knownEvent } from '../domain/known-event.ts';
 import { type NamedActor, type ShownActor, shownActor, type Viewer } from '../domain/shown-actor.ts';
 import { streamOf } from '../domain/streams.ts';
@@ -70,6 +70,7 @@ export function createActorNames(deps: {
 
     /** The names of the subjects of events, for their own account and the operator. */
     user: directory.user,
+    brand: (id: number) => accounts.name({ kind: 'Brand', id: brandId(id) }),
     client: (id: string) => nameOf({ kind: 'client', id }),
     apiKey: (id: ApiKeyId) => inLog(streamOf.apiKey(id)),
     webhook: (id: string) => inLog(streamOf.webhook(id)),

@@ -1,6 +1,7 @@
 import { createAccountHistory } from './account-history.ts';
 import { createAccountQueries } from './accounts.ts';
 import { createActorNames, type Directory } from './actor-names.ts';
+import { createAdmissionQueries } from './admissions.ts';
 import { createApiKeyQueries } from './api-keys.ts';
 import { createAvailabilityQuery } from './availability.ts';
 import { createBookingHistory } from './booking-history.ts';
@@ -41,6 +42,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
   const openDays = createOpenDaysQuery(deps);
   return {
     accounts,
+    admissions: createAdmissionQueries(deps),
     apiKeys: createApiKeyQueries(deps),
     availability: createAvailabilityQuery(deps),
     openDays,

@@ -22,8 +22,8 @@ import { jpeg } from '../photos/pictures.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
 const SPACE = 'id name windowStart windowEnd durationHours answerHours communityId timeZone active eventFee';
-const COMMUNITY = 'id name timeZone';
 const PHOTO = 'photo width height alt?';
+const COMMUNITY = 'id name timeZone newBrands?';
 const ISSUED_KEY = 'id account.kind account.id permissions label';
 const CLIENT = 'clientId name account createdAt';
 const USER = 'id email accounts.kind accounts.id accounts.role createdAt passwordChangedAt emailConfirmedAt?';
@@ -75,9 +75,14 @@ const PRINTS: { readonly [command: string]: string } = {
   'closure leave-out': 'closureId hasEnded',
   'closure end': 'closureId days',
   'closure import': 'lines added? wouldAdd? addedBefore skipped.line skipped.reason',
+  'community new-brands': COMMUNITY,
+  'community let-in': 'community brand',
+  'community turn-away': 'community brand cancelled',
   'brand add': 'id name',
+  'brand suspend': 'id name suspendedAt?',
+  'brand reinstate': 'id name suspendedAt?',
   'brand contact': 'id contact?',
-  'brand list': 'id name',
+  'brand list': 'id name suspendedAt?',
   'api-key issue': `${ISSUED_KEY} key`,
   'api-key list': `${ISSUED_KEY} preview issuedAt revokedAt?`,
   'api-key revoke': 'confirmation',
@@ -227,6 +232,8 @@ describe('the JSON output of the command line', () => {
     addEverywhere(service.config.dataDir);
 
     const byEmail = ['--email', 'ada@example.com'];
+    // Added by one of the commands.
+    const juniper = String(brand.id + 1);
     const harbour = ['--community', String(community.id)];
     const terms = ['--name', 'Attic', '--window', '9-22', '--duration', '4', '--fee', '200.00'];
     calls = [
@@ -294,7 +301,13 @@ describe('the JSON output of the command line', () => {
       ['community', 'change', harbour[1] ?? '', '--name', 'Harbour Lofts West'],
       ['brand', 'add', '--name', 'Juniper'],
       ['brand', 'contact', String(brand.id), '--email', 'planner@example.com'],
+      ['brand', 'suspend', juniper],
       ['brand', 'list'],
+      ['brand', 'reinstate', juniper],
+      ['community', 'new-brands', String(community.id), 'wait'],
+      ['community', 'turn-away', String(community.id), '--brand', juniper],
+      ['community', 'let-in', String(community.id), '--brand', juniper],
+      ['community', 'new-brands', String(community.id), 'ask-nothing'],
       ['api-key', 'issue', ...harbour],
       ['api-key', 'list'],
       ['feed', 'list'],

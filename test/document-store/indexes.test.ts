@@ -42,6 +42,7 @@ test('exactly these collections have a declared query', () => {
   expect(asked).toEqual(
     new Set([
       'accountHistory',
+      'admissions',
       'apiKeys',
       'availability',
       'bookings',

@@ -4,14 +4,8 @@ import { EVENT_TYPES, isCountedEvent, isEventType } from '../../src/domain/event
 
 test('what an account can do without end counts towards its quota, and nothing else', () => {
   expect(EVENT_TYPES.filter((type) => isCountedEvent({ type }))).toEqual([
-    ...[
-      'BookingRequested',
-      'CommunityAdded',
-      'CommunityChanged',
-      'CommunityDescribed',
-      'CommunityPhotosChanged',
-      'BrandAdded',
-    ],
+    ...['BookingRequested', 'CommunityAdded', 'CommunityChanged', 'CommunityDescribed', 'CommunityPhotosChanged'],
+    ...['CommunityNewBrandsChanged', 'BrandAdded', 'BrandAdmitted'],
     ...[
       'SpaceAdded',
       'SpaceChanged',

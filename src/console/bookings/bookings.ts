@@ -1,4 +1,5 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
+import type { Standing } from '../../domain/admission.ts';
 import type { Until } from '../../domain/as-of.ts';
 import { startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
@@ -14,6 +15,7 @@ import { reviewText } from '../parts/review-views.ts';
 import { bookingRoutes, type ConsoleRoutes, type PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { may, type Visit } from '../parts/visit.ts';
+import { admissionForms, brandMarks, LET_IN } from '../requests/admission-forms.ts';
 import { bookingFacts } from '../requests/booking-facts.ts';
 import { decisionFacts, decisionFactsOf } from '../requests/decision-facts.ts';
 import { decisionForms, reasonSuggestions } from '../requests/decision-forms.ts';
@@ -46,14 +48,16 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
     const historyUntil = (to: Until) => queries.bookingHistory.ofBooking(account, bookingId, to);
     const isAsked = isCommunity && status === 'Pending';
     const mayAct = may(visit, 'Coordinator');
-    const [history, then, review, decision, reasons, community] = await Promise.all([
+    const [history, then, review, decision, reasons, community, brands] = await Promise.all([
       historyUntil({}),
       asOf === undefined ? undefined : historyUntil({ asOf }),
       status === 'Completed' ? queries.reviews.ofBooking(booking) : undefined,
       isAsked ? decisionFactsOf(queries, booking) : undefined,
       isAsked && mayAct ? recentReasons(queries, account) : [],
       queries.spaces.community(communityId),
+      isAsked ? queries.admissions.ofBrands(communityId, [booking.brandId]) : undefined,
     ]);
+    const brand = brands?.get(booking.brandId) ?? LET_IN;
     return {
       title: `Booking #${bookingId}`,
       heading: named(isCommunity ? booking.brandName : booking.spaceName),
@@ -69,7 +73,7 @@ ${
   html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p>${written(booking.message)}</div>`
 }
 ${decision && html`<div class="stack tight">${decisionFacts(booking, decision)}</div>`}
-${mayAct && actions(visit, booking)}${reasons.length > 0 && reasonSuggestions(reasons)}</section>
+${brandMarks(brand)}${mayAct && actions(visit, booking, brand.standing)}${reasons.length > 0 && reasonSuggestions(reasons)}</section>
 ${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review, booking.timeZone)}</section>`}
 ${
   mayAct &&
@@ -85,7 +89,7 @@ ${timeline(visit, history?.steps ?? [], booking, query.text('at'), then)}</secti
   }
 }
 
-function actions(visit: Visit, booking: ReadableBooking): Html | undefined {
+function actions(visit: Visit, booking: ReadableBooking, standing: Standing): Html | undefined {
   const { bookingId, spaceId, status } = booking;
   const { kind } = visit.account;
   if (kind === 'Brand' && isOver(booking, visit.now))
@@ -95,7 +99,11 @@ function actions(visit: Visit, booking: ReadableBooking): Html | undefined {
     return over === undefined ? undefined : html`<p class="muted small">${over}</p>`;
   }
   if (kind === 'Community' && status === 'Pending')
-    return html`<div class="decision">${decisionForms(visit, booking, { fields: viaField(visit) })}</div>`;
+    return html`<div class="decision">${
+      standing === 'letIn'
+        ? decisionForms(visit, booking, { fields: viaField(visit) })
+        : admissionForms(visit, booking, standing, { fields: viaField(visit) })
+    }</div>`;
   const label = status === 'Pending' ? 'Withdraw request…' : 'Cancel booking…';
   return html`<div class="row">${buttonLink(withVia(visit, `/console/bookings/${bookingId}/cancel`), label, 'danger')}</div>`;
 }

@@ -52,7 +52,7 @@ export const decisionForms = (visit: DecisionVisit, request: PendingRequest, for
 /** A button in a row, and the form that it opens. */
 type Opener = { readonly button: Html; readonly ask: Html };
 
-const nameOf = (word: string, request: PendingRequest, { list }: FormPage): Html =>
+export const nameOf = (word: string, request: PendingRequest, { list }: FormPage): Html =>
   list === undefined ? EMPTY : html` aria-label="${word} ${requestName(request)}"`;
 
 function approveForm(visit: DecisionVisit, request: PendingRequest, formPage: FormPage): Opener {
@@ -79,7 +79,7 @@ function approveForm(visit: DecisionVisit, request: PendingRequest, formPage: Fo
   };
 }
 
-function declineForm(visit: Pick<Visit, 'csrf'>, request: PendingRequest, formPage: FormPage): Opener {
+export function declineForm(visit: Pick<Visit, 'csrf'>, request: PendingRequest, formPage: FormPage): Opener {
   const { list, fields } = formPage;
   const id = `reason-${request.bookingId}`;
   const content = html`${listField(list)}${fields}<label for="${id}">Reason</label><input id="${id}" name="reason" required

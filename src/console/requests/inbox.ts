@@ -16,6 +16,7 @@ import {
   zoneName,
 } from '../../html/formats.ts';
 import { flag, type Html, html, named, namedText } from '../../html/html.ts';
+import type { BrandFacts } from '../../queries/admissions.ts';
 import type { Beside } from '../../queries/requests.ts';
 import { statusBadge } from '../parts/booking-views.ts';
 import { csrfField, dateField, field, hasProblems, select } from '../parts/forms.ts';
@@ -24,6 +25,7 @@ import { noticeOf, pager } from '../parts/links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may, type Visit } from '../parts/visit.ts';
+import { admissionForms, brandMarks, LET_IN } from './admission-forms.ts';
 import {
   BULK_FORM,
   decisionForms,
@@ -54,6 +56,7 @@ const NAME_SHOWN = 70;
 type Row = {
   readonly request: ReadableBooking;
   readonly beside: Beside;
+  readonly brand: BrandFacts;
   /** The last step of a request that has been answered. */
   readonly answered: LastStep | undefined;
 };
@@ -117,15 +120,18 @@ ${bar(visit, list, rows, { added, count })}${
     return { main, isEmpty: count === 0 && rows.length === 0 };
   }
 
-  async function rowsOf(visit: Visit, bookings: readonly BookingDocument[]): Promise<Row[]> {
-    const [requests, besides] = await Promise.all([
+  async function rowsOf(visit: CommunityVisit, bookings: readonly BookingDocument[]): Promise<Row[]> {
+    const ids = bookings.map(({ brandId }) => brandId);
+    const [requests, besides, brands] = await Promise.all([
       queries.requests.readable(bookings),
       queries.requests.beside(bookings),
+      queries.admissions.ofBrands(visit.account.id, ids),
     ]);
     return Promise.all(
       requests.map(async (request, index) => ({
         request,
         beside: besides[index] ?? NOTHING_BESIDE,
+        brand: brands.get(request.brandId) ?? LET_IN,
         answered: request.status === 'Pending' ? undefined : await lastStepOf(queries, visit, request),
       })),
     );
@@ -215,21 +221,23 @@ ${buttonLink('/console/spaces', 'View your spaces', 'quiet')}</div>`;
   }
 }
 
-function rowView(visit: Visit, { request, beside, answered }: Row, formPage: FormPage, isPicked: boolean): Html {
+function rowView(visit: Visit, { request, beside, brand, answered }: Row, formPage: FormPage, isPicked: boolean): Html {
   const { bookingId, timeZone, currency } = request;
   const [id, title] = [`request-${bookingId}`, `request-${bookingId}-brand`];
   const expiry = expiryOf(request);
   const isPending = answered === undefined;
   const mayAnswer = may(visit, 'Coordinator');
+  const isLetIn = brand.standing === 'letIn';
   const pick =
     isPending &&
+    isLetIn &&
     expiry > visit.now &&
     html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}"
 aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`;
   return html`<article class="request-row${!mayAnswer && ' is-read'}" id="${id}" aria-labelledby="${title}" tabindex="-1"
 data-live-region data-key="${bookingId}">${mayAnswer && html`<div class="pick">${pick}</div>`}
 <div class="who"><h2 id="${title}"><a class="whole" href="/console/bookings/${bookingId}">
-${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>
+${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${isPending && brandMarks(brand)}
 ${detailViews(request)}</div>
 <div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>,
 <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p>
@@ -243,7 +251,8 @@ ${detailViews(request)}</div>
   }</div>
 ${
   isPending
-    ? mayAnswer && decisionForms(visit, request, formPage)
+    ? mayAnswer &&
+      (isLetIn ? decisionForms(visit, request, formPage) : admissionForms(visit, request, brand.standing, formPage))
     : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p>
 <p class="small muted">${answered.at}</p></div>`
 }

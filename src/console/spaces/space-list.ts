@@ -33,6 +33,9 @@ export const ORDER_PATH = `${PATH}/order`;
 /** The page of the photos of a space, or of the house. */
 export const photosPath = (spaceId: number | 'house'): string => `${PATH}/${spaceId}/photos`;
 
+/** The page of what happens to requests of new brands. */
+export const NEW_BRANDS_PATH = `${PATH}/new-brands`;
+
 /** The page of the hours of a space. */
 export const hoursPath = (spaceId: number): string => `${PATH}/${spaceId}/hours`;
 
@@ -139,6 +142,7 @@ ${isManager && spaces.length > 0 && buttonLink(PUBLIC_PATH, 'Public pages', 'qui
 ${isManager && spaces.length > 1 && buttonLink(ORDER_PATH, 'Order and groups', 'quiet')}
 ${isManager && buttonLink(photosPath('house'), 'Photos of the house', 'quiet')}
 ${isManager && buttonLink(`${PATH}/community`, 'Name and time zone', 'quiet')}
+${isManager && buttonLink(NEW_BRANDS_PATH, 'New brands', 'quiet')}
 ${buttonLink('/console/calendar/closures', 'Closed times', 'quiet')}
 ${isManager && buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</div>`,
   };

@@ -148,6 +148,8 @@ function subjectText({ of, name, event, closureKind }: NamedChange, startsSenten
       return html`${word('webhook')}${called || ` ${of.id}`}`;
     case 'user':
       return name === undefined ? html`${word('a user who was removed')}` : named(name);
+    case 'brand':
+      return html`${word('brand')}${called || ` ${of.id}`}`;
     case 'invitation':
       return html`${word('invitation')} ${of.id.slice(0, 8)}…`;
     case 'closure':
@@ -201,9 +203,12 @@ const VERBS: { readonly [T in EventType]?: string } = {
   CommunityChanged: 'was changed',
   CommunityDescribed: 'was described',
   CommunityPhotosChanged: 'has other photos',
+  CommunityNewBrandsChanged: 'was changed',
   BrandAdded: 'was created',
   BrandSuspended: 'was suspended',
   BrandReinstated: 'works again',
+  BrandAdmitted: 'was let in',
+  BrandTurnedAway: 'was turned away',
   SubjectForgotten: 'had its personal texts erased',
 } satisfies { readonly [T in AccountEvent]: string };
 
@@ -227,6 +232,7 @@ const LABELS: Readonly<Record<string, string>> = {
   reason: 'Reason',
   scopes: 'Permissions',
   timeZone: 'Time zone',
+  newBrands: 'Requests of new brands',
   week: 'Hours by weekday',
   ...RULES,
   photos: 'Photos',
