@@ -23,7 +23,6 @@ const OTHER_STATES: Readonly<Record<string, readonly string[]>> = {
   'bookings in several time zones': ['.zone'],
   'own events, and what is in their way': ['.own > .why', '[name="booking"]'],
   'days without bookings, and the hour that it is now': ['.free:not(.today)', '.now', 'th[aria-current]'],
-  'communities with other numbers': ['.tone-'],
   'a start time that is chosen or held': ['.slot:', '.hour[aria-current]'],
   'a cancelled booking, and one as of a moment': ['.timeline .is-cancelled', '.timeline .later'],
   'deliveries on their way, with headers, or of several webhooks': ['.sentence', '.request) dt', '.request', '.where'],

@@ -16,7 +16,7 @@ import { COMPARE, SHORTLIST, shortlistButton } from './shortlist.ts';
 import { spacePath } from './space-path.ts';
 
 /** A space to compare, with the rating that the account may read. */
-type Compared = NamedSpace & { readonly rating: Rating | undefined };
+export type Compared = NamedSpace & { readonly rating: Rating | undefined };
 
 /** A line of the comparison: its name, and a text for each space. Empty: the community has not said. */
 type Line = { readonly label: string; readonly texts: readonly string[] };
@@ -41,7 +41,7 @@ export function comparePages({ brand }: ConsoleRoutes, { queries, settings }: Pa
       title: 'Compare spaces',
       lead: 'What differs is in bold.',
       back: backTo(visit, { href: SHORTLIST, label: 'Shortlist' }),
-      problems: problemsOf(asked.length, found.length - spaces.length),
+      problems: comparisonProblems(asked.length, found.length - spaces.length),
       main:
         compared.length < 2
           ? emptyState('list', 'Nothing to compare yet', buttonLink('/console/find', 'Find a space'))`
@@ -51,14 +51,24 @@ Choose two to ${String(MAX_COMPARED)} spaces on your shortlist or where you sear
   });
 }
 
-/** @param missing spaces that the account may not see, or that do not exist */
-function problemsOf(asked: number, missing: number): Problems {
+/** What is wrong with the spaces of an address. @param missing spaces that the account may not see, or that do not exist */
+export function comparisonProblems(asked: number, missing: number): Problems {
   if (asked > MAX_COMPARED)
     return { '': `Compare at most ${MAX_COMPARED} spaces. These are the first ${MAX_COMPARED}.` };
   return missing > 0 ? { '': `${counted(missing, 'space')} of this address cannot be found.` } : {};
 }
 
 function comparison(visit: BrandVisit, compared: readonly Compared[], settings: Settings): Html {
+  const buttons = compared.map(
+    ({ space }) => html`<li class="row apart"><a href="${spacePath(space.spaceId, {})}">${namedText(space.name)}</a>
+${shortlistButton(visit, space, here(compared))}</li>`,
+  );
+  return html`<ul class="stack tight plain">${buttons}</ul>
+${comparisonTable(compared, settings)}`;
+}
+
+/** Spaces side by side, with a line for each thing that one of them has. What differs is in bold. */
+export function comparisonTable(compared: readonly Compared[], settings: Settings): Html {
   const columns = compared.map(
     ({ space }, at): Column<Line> =>
       labelledColumn(space.name, '', ({ texts }) => {
@@ -66,12 +76,10 @@ function comparison(visit: BrandVisit, compared: readonly Compared[], settings: 
         return isDifferent(texts) ? html`<strong>${text}</strong>` : text;
       }),
   );
-  const buttons = compared.map(
-    ({ space }) => html`<li class="row apart"><a href="${spacePath(space.spaceId, {})}">${namedText(space.name)}</a>
-${shortlistButton(visit, space, here(compared))}</li>`,
-  );
-  return html`<ul class="stack tight plain">${buttons}</ul>
-${dataTable<Line>('Comparison of the spaces', linesOf(compared, settings), [rowHeading('What', '', ({ label }) => label), ...columns])}`;
+  return dataTable<Line>('Comparison of the spaces', linesOf(compared, settings), [
+    rowHeading('What', '', ({ label }) => label),
+    ...columns,
+  ]);
 }
 
 const here = (compared: readonly Compared[]): string =>

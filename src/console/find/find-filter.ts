@@ -19,6 +19,9 @@ export type FindFilter = {
   readonly page: number;
 };
 
+/** The search of a brand. */
+const FIND = '/console/find';
+
 /** The fields for dates: a space must be free on one of them. */
 export const DATE_FIELDS = ['date', 'date2', 'date3'] as const;
 
@@ -128,8 +131,8 @@ function problemsOf(refusal: Refusal | undefined): Problems {
   });
 }
 
-/** The page of a filter. */
-export function findPath({ asked, sort, page }: FindFilter): string {
+/** The page of a filter. @param path of the search */
+export function findPath({ asked, sort, page }: FindFilter, path = FIND): string {
   const { near, dates = [], hour, maxPrice, amenities = [] } = asked;
   const single: Readonly<Record<string, string | number | undefined>> = {
     guests: asked.guests,
@@ -147,7 +150,7 @@ export function findPath({ asked, sort, page }: FindFilter): string {
     page: page > 1 ? page : undefined,
   };
   const given = Object.entries(single).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
-  return `/console/find?${new URLSearchParams([...given, ...amenities.map((one) => ['amenity', one])])}`;
+  return `${path}?${new URLSearchParams([...given, ...amenities.map((one) => ['amenity', one])])}`;
 }
 
 /** What narrows a search besides its days. */

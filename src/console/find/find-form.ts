@@ -30,16 +30,18 @@ type FormOf = Pick<Visit, 'query' | 'now'> & {
   readonly communities: readonly Community[];
   readonly problems: Problems;
   readonly currency: string;
+  /** Default: that of a brand. */
+  readonly path?: string;
 };
 
 /** The form of the search, which works as an address. */
 export function filterForm(of: FormOf): Html {
-  const { query, now, filter, problems, currency } = of;
+  const { query, now, filter, problems, currency, path } = of;
   const control = controlsOf(query, problems);
   const { asked } = filter;
   const hours = Array.from({ length: HOUR.max + 1 }, (_, hour) => ({ value: String(hour), label: clock(hour) }));
   const date = asked.month === undefined ? query.text('date') || (asked.dates?.[0] ?? '') : '';
-  return html`<form class="card fields" method="get" action="/console/find"><div class="find-filter">
+  return html`<form class="card fields" method="get" action="${path ?? '/console/find'}"><div class="find-filter">
 ${field({ ...control('guests', FIND_LABELS.guests), type: 'number', attributes: { min: 1, max: CAPACITY.max, inputmode: 'numeric' } })}
 ${field({ ...control('place', FIND_LABELS.place), attributes: { autocomplete: 'off', placeholder: 'City, street, house' } })}
 ${dateField({ ...control('date', FIND_LABELS.date), value: date, earliest: earliestDate(now) })}
@@ -47,7 +49,7 @@ ${select({ ...control('hour', FIND_LABELS.hour), options: [any('Any start time')
 ${field({ ...control('max', `${FIND_LABELS.max} (${currency})`), attributes: { inputmode: 'decimal', autocomplete: 'off' } })}
 </div>${moreFields(of)}
 <div class="row"><button class="button">Find spaces</button>${
-    narrowed(asked) > 0 && buttonLink(findPath(without(filter, NARROWING)), 'Clear filters', 'quiet')
+    narrowed(asked) > 0 && buttonLink(findPath(without(filter, NARROWING), path), 'Clear filters', 'quiet')
   }</div></form>`;
 }
 
@@ -77,7 +79,7 @@ ${select({
   options: [any('Any day of the week'), ...WEEKDAYS.map((day) => ({ value: day, label: `${day}s` }))],
 })}
 ${select({ ...control('kind', FIND_LABELS.kind), options: [any('Any kind'), ...kinds] })}
-${select({ ...control('community', FIND_LABELS.community), options: [any('Any community'), ...names] })}
+${names.length > 0 && select({ ...control('community', FIND_LABELS.community), options: [any('Any community'), ...names] })}
 ${field({ ...control('name', FIND_LABELS.name), attributes: { autocomplete: 'off' } })}
 ${select({
   ...control('within', FIND_LABELS.within),

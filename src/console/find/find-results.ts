@@ -1,14 +1,17 @@
+import type { PlainDate, SpaceId } from '../../domain/ids.ts';
+import type { Photo } from '../../domain/photos.ts';
 import type { Space } from '../../domain/space.ts';
 import type { SpaceFilter } from '../../domain/space-search.ts';
 import { amount, clock, counted, dayAndMonth, duration, longDate, monthName, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
+import { coverOf } from '../../html/photo-views.ts';
 import type { FoundSpace, SpaceResults } from '../../queries/space-search.ts';
 import { onlyZone } from '../parts/booking-views.ts';
 import { factsLine } from '../parts/description-views.ts';
 import { pager } from '../parts/links.ts';
 import { ratingText } from '../parts/review-views.ts';
 import { type FindFilter, findPath } from './find-filter.ts';
-import { compareForm } from './shortlist.ts';
+import { COMPARE, compareForm } from './shortlist.ts';
 import { spacePath } from './space-path.ts';
 
 /** Start times, or days, of a space that the list shows at first. */
@@ -31,8 +34,30 @@ type Shown = {
   readonly filter: FindFilter;
   readonly perPage: number;
   readonly currency: string;
+  readonly photos: ReadonlyMap<SpaceId, readonly Photo[]>;
+  readonly links: FindLinks;
   /** The buttons of a space. */
   readonly actionsOf: (space: Space) => Html;
+};
+
+/** Where a list of results leads. */
+export type FindLinks = {
+  /** The page of a filter. */
+  results(filter: FindFilter): string;
+  /** The page of a space, with the first day on which it is free. */
+  space(found: FoundSpace, chosen: Chosen): string;
+  /** Where a start time, or a day, is asked for. */
+  time(found: FoundSpace, chosen: Chosen): string;
+  readonly comparison: string;
+};
+type Chosen = { readonly date?: PlainDate; readonly start?: number | undefined };
+
+/** Where a brand is led. */
+export const BRAND_LINKS: FindLinks = {
+  results: findPath,
+  space: ({ space }, chosen) => spacePath(space.spaceId, chosen),
+  time: ({ space }, chosen) => spacePath(space.spaceId, chosen),
+  comparison: COMPARE,
 };
 
 const ORDER_TEXTS = {
@@ -44,36 +69,48 @@ const ORDER_TEXTS = {
 } as const;
 
 /** A page of the results. */
-export function resultList({ results, filter, perPage, currency, actionsOf }: Shown): Html {
+export function resultList({ results, filter, perPage, currency, photos, links, actionsOf }: Shown): Html {
   const { asked, sort, page } = filter;
   const { total, free, spaces } = results;
   const last = Math.ceil(total / perPage);
-  const to = (wanted: number) => findPath({ ...filter, page: wanted });
+  const to = (wanted: number) => links.results({ ...filter, page: wanted });
   const pageZone = onlyZone(spaces.map(({ space }) => space));
   const at = asked.hour === undefined ? '' : ` at ${clock(asked.hour)}`;
   const order = sort === 'fit' && asked.guests !== undefined ? 'the smallest that fits first' : ORDER_TEXTS[sort];
   return html`<p class="muted">${counted(total, 'space')}, ${free} of them with a free time${at}. Free ones first,
 ${order}.${pageZone && ` All times are ${zoneName(pageZone)}.`}</p>
-<ul class="finds">${spaces.map((one) => card(one, asked, { currency, pageZone, actions: actionsOf(one.space) }))}</ul>
-${compareForm()}
+<ul class="finds">${spaces.map((one) =>
+    card(one, asked, {
+      currency,
+      pageZone,
+      links,
+      photos: photos.get(one.space.spaceId) ?? [],
+      actions: actionsOf(one.space),
+    }),
+  )}</ul>
+${compareForm(links.comparison)}
 ${pager(
   { previous: page > 1 ? to(page - 1) : undefined, next: page < last ? to(page + 1) : undefined },
   { previous: `Page ${page - 1}`, here: `Page ${page} of ${last}`, next: `Page ${page + 1}` },
 )}`;
 }
 
-type Around = { readonly currency: string; readonly pageZone: string | undefined; readonly actions: Html };
+type Around = Pick<Shown, 'currency' | 'links'> & {
+  readonly pageZone: string | undefined;
+  readonly photos: readonly Photo[];
+  readonly actions: Html;
+};
 
-function card(found: FoundSpace, asked: SpaceFilter, { currency, pageZone, actions }: Around): Html {
+function card(found: FoundSpace, asked: SpaceFilter, { currency, pageZone, photos, links, actions }: Around): Html {
   const { space, price, freeDays = [] } = found;
   const date = freeDays[0]?.date ?? onlyDate(asked);
-  const href = spacePath(space.spaceId, { ...(date && { date }), start: asked.hour });
+  const href = links.space(found, { ...(date && { date }), start: asked.hour });
   const isVaried = new Set(freeDays.map((day) => day.price)).size > 1;
-  return html`<li class="find${freeDays.length === 0 && ' none'}">${pictureOf(space)}
+  return html`<li class="find${freeDays.length === 0 && ' none'}">${coverOf(space, photos, { sizes: '(width < 40rem) 92vw, 14rem' })}
 <div class="what"><h2><a href="${href}">${named(space.name)}</a></h2>
 ${whereLine(found, pageZone)}
 ${space.facts && html`<p class="muted small">${factsLine(space.facts)}</p>`}
-${timesOf(found, asked)}
+${timesOf(found, asked, links)}
 ${actions}</div>
 <p class="cost"><strong>${isVaried && 'from '}${amount(price, currency)}</strong>
 <span class="muted small">for ${duration(space.durationHours)}, fees included</span></p></li>`;
@@ -88,20 +125,21 @@ function whereLine({ space, communityName, house, km, rating }: FoundSpace, page
 }
 
 /** The start times of the only day, or the days, on which the space is free. */
-function timesOf({ space, freeDays = [] }: FoundSpace, asked: SpaceFilter): Html {
+function timesOf(found: FoundSpace, asked: SpaceFilter, links: FindLinks): Html {
+  const { space, freeDays = [] } = found;
   const [only, ...others] = freeDays;
   const isOneDay = onlyDate(asked) !== undefined;
   const days = isOneDay ? 'this day' : 'these days';
   if (only === undefined)
     return html`<p class="muted small">${space.active ? `No free time on ${days}.` : 'Not taking bookings at the moment.'}</p>`;
   if (isOneDay || (others.length === 0 && asked.hour === undefined))
-    return hourLinks(space, only, asked.hour, isOneDay ? '' : `${dayAndMonth(only.date)}: `);
+    return hourLinks(found, only, asked.hour, links, isOneDay ? '' : `${dayAndMonth(only.date)}: `);
   return linkRow(
     space,
     'Free on',
     0,
     freeDays.map(({ date }) => ({
-      href: spacePath(space.spaceId, { date, start: asked.hour }),
+      href: links.time(found, { date, start: asked.hour }),
       label: dayAndMonth(date),
       isChosen: false,
     })),
@@ -110,18 +148,19 @@ function timesOf({ space, freeDays = [] }: FoundSpace, asked: SpaceFilter): Html
 
 /** The start times around the chosen one, or the first ones. */
 function hourLinks(
-  space: Space,
+  found: FoundSpace,
   { date, openHours }: NonNullable<FoundSpace['freeDays']>[number],
   chosen: number | undefined,
+  links: FindLinks,
   day: string,
 ): Html {
   const before = chosen === undefined ? 0 : openHours.indexOf(chosen) - SHOWN_HOURS / 2;
-  const links = openHours.map((start) => ({
-    href: spacePath(space.spaceId, { date, start }),
+  const times = openHours.map((start) => ({
+    href: links.time(found, { date, start }),
     label: clock(start),
     isChosen: start === chosen,
   }));
-  return html`${day}${linkRow(space, 'Starts at', before, links)}`;
+  return html`${day}${linkRow(found.space, 'Starts at', before, times)}`;
 }
 
 /** Some links from one on. The others appear in their places on request (`find.css`). */
@@ -142,14 +181,4 @@ function linkRow(
     more > 0 &&
     html`<details><summary><span class="less">and ${more} more</span><span class="all">show fewer</span>${where}</summary></details>`
   }</div>`;
-}
-
-/** Number of colours (`.tone-0` to `.tone-7`). */
-const TONES = 8;
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-
-/** What a card shows of a space: the first letter of its name, in the colour of its community. Hidden from screen readers. */
-function pictureOf({ name, communityId }: Space): Html {
-  const [first] = graphemes.segment(name.trim());
-  return html`<span class="initial tone-${communityId % TONES}" aria-hidden="true">${first?.segment.toLocaleUpperCase('en')}</span>`;
 }

@@ -13,7 +13,7 @@ import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { BrandVisit } from '../parts/visit.ts';
 import { earliestDate, type FindFilter, findPath, NARROWING, narrowed, readFilter, without } from './find-filter.ts';
 import { filterForm } from './find-form.ts';
-import { daysText, resultList } from './find-results.ts';
+import { BRAND_LINKS, daysText, resultList } from './find-results.ts';
 import { compareChoice, shortlistButton, shortlistLink } from './shortlist.ts';
 
 const PER_PAGE = 20;
@@ -91,6 +91,8 @@ ${
       filter: { ...filter, page },
       perPage: PER_PAGE,
       currency,
+      photos: await queries.photos.ofSpaces(shown.spaces.map(({ space }) => space.spaceId)),
+      links: BRAND_LINKS,
       actionsOf: (space) =>
         html`<div class="row">${compareChoice(space)}${shortlistButton(visit, space, findPath({ ...filter, page }))}</div>`,
     });

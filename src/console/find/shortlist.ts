@@ -1,9 +1,11 @@
 import { isRefusal } from '../../domain/decision.ts';
 import type { SpaceId } from '../../domain/ids.ts';
 import { MAX_COMPARED } from '../../domain/limits.ts';
+import type { Photo } from '../../domain/photos.ts';
 import type { NamedSpace, Space } from '../../domain/space.ts';
 import { counted, shortened } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
+import { coverOf } from '../../html/photo-views.ts';
 import { done, notDone } from '../parts/answer.ts';
 import { backTo, listToReturnTo, returnFields, viaField } from '../parts/back-link.ts';
 import { factsLine } from '../parts/description-views.ts';
@@ -22,6 +24,7 @@ export function shortlistPages({ brand }: ConsoleRoutes, { queries, users }: Pag
     const ids = visit.user.shortlist ?? [];
     const found = await Promise.all(ids.map((id) => queries.spaces.getNamed(visit.account, id)));
     const spaces = found.filter((one) => one !== undefined);
+    const photos = await queries.photos.ofSpaces(spaces.map(({ space }) => space.spaceId));
     return {
       title: 'Shortlist',
       lead: `${counted(spaces.length, 'space')}. Only you see this list.`,
@@ -33,7 +36,7 @@ export function shortlistPages({ brand }: ConsoleRoutes, { queries, users }: Pag
               'No spaces yet',
               buttonLink('/console/find', 'Find a space'),
             )`“Add to shortlist” on a space keeps it here.`
-          : html`<ul class="finds">${spaces.map((space) => entry(visit, space))}</ul>${compareForm()}`,
+          : html`<ul class="finds">${spaces.map((one) => entry(visit, one, photos.get(one.space.spaceId) ?? []))}</ul>${compareForm()}`,
     };
   });
 
@@ -46,9 +49,10 @@ export function shortlistPages({ brand }: ConsoleRoutes, { queries, users }: Pag
   });
 }
 
-function entry(visit: BrandVisit, { space, communityName }: NamedSpace): Html {
+function entry(visit: BrandVisit, { space, communityName }: NamedSpace, photos: readonly Photo[]): Html {
   const facts = factsLine(space.facts);
-  return html`<li class="find"><div class="what">
+  return html`<li class="find">${coverOf(space, photos, { sizes: '(width < 40rem) 92vw, 14rem' })}
+<div class="what">
 <h2><a href="${spacePath(space.spaceId, { via: SHORTLIST })}">${named(space.name)}</a></h2>
 <p class="muted small">${named(communityName)}${facts !== '' && ` · ${facts}`}${!space.active && ' · takes no bookings'}</p>
 <div class="row">${compareChoice(space)}${shortlistButton(visit, space, SHORTLIST)}</div></div></li>`;
@@ -80,8 +84,8 @@ export const compareChoice = ({ spaceId, name }: Pick<Space, 'spaceId' | 'name'>
 aria-label="Compare ${namedText(name)}">Compare</label>`;
 
 /** The form that compares the spaces that are chosen on a page. */
-export const compareForm = (): Html =>
-  html`<form id="${FORM}" class="row" method="get" action="${COMPARE}"><button class="button quiet">Compare the chosen</button>
+export const compareForm = (action = COMPARE): Html =>
+  html`<form id="${FORM}" class="row" method="get" action="${action}"><button class="button quiet">Compare the chosen</button>
 <span class="muted small">Two to ${String(MAX_COMPARED)} spaces</span></form>`;
 
 /** The link to the shortlist, with the number of its spaces. */

@@ -2,16 +2,27 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LINK_PATHS, SIGN_UP_PATH } from '../../auth/links.ts';
 import { HAS_SIGN_IN, type NewBrand, type SignUp, type SignUps, type WantedBooking } from '../../auth/sign-ups.ts';
 import type { Account } from '../../domain/account.ts';
-import { isPlainDate } from '../../domain/calendar.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import { spaceId } from '../../domain/ids.ts';
-import { EMAIL, HOUR, isWithin, NAME } from '../../domain/limits.ts';
+import { CAPACITY, EMAIL, HOUR, isWithin, MESSAGE, NAME } from '../../domain/limits.ts';
 import { clock, longDate, tryAgainIn } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
-import { field, hiddenField, onceField, PASSWORD_HINT, passwordField, problemOf } from '../parts/forms.ts';
+import {
+  controlsOf,
+  dateField,
+  field,
+  hiddenField,
+  onceField,
+  PASSWORD_HINT,
+  passwordField,
+  problemOf,
+  select,
+  textArea,
+} from '../parts/forms.ts';
 import { addressOf, type Fields } from '../parts/links.ts';
+import { readDate } from '../parts/typed-dates.ts';
 import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type CardPage, contextOf, donePage, type LinkRoutes, linkForm, sendCard, sendEnded } from './link-page.ts';
 
@@ -46,6 +57,8 @@ export function signUpRoutes(routes: LinkRoutes, { signUps, begunIn, firstSignIn
       password: form.password(),
       ...defined({ wanted: wantedIn(form) }),
     };
+    const { problem } = form.text('date') === '' ? {} : readDate(form.text('date'));
+    if (problem !== undefined) return sendCard(reply, signUpPage(form, { date: problem }));
     const id = await signUps.begin(typed, request.ip);
     if (isRefusal(id)) return refused(reply, form, id);
     begunIn.set(reply, id);
@@ -97,21 +110,21 @@ const LABELS = {
   brandName: 'Name of the brand',
   email: 'E-mail',
   password: 'Password',
+  date: 'Date',
   startHour: 'Start time',
   guests: 'Guests',
   message: 'Message',
 } as const;
 
-const CARRIED = ['space', 'date', 'startHour', 'guests', 'message'] as const;
-
 /** The space that the person wants, and what else the address says about the request. */
 function wantedIn(form: Form): WantedBooking | undefined {
   const space = idOf(form.text('space'));
   if (space === undefined) return undefined;
-  const [date, startHour] = [form.text('date'), form.integer('startHour')];
+  const startHour = form.integer('startHour');
+  const { date } = form.text('date') === '' ? {} : readDate(form.text('date'));
   return defined({
     spaceId: spaceId(space),
-    date: isPlainDate(date) ? date : undefined,
+    date,
     startHour: isWithin(startHour, HOUR) ? startHour : undefined,
     guests: form.text('guests') === '' ? undefined : form.integer('guests'),
     message: form.lines('message') || undefined,
@@ -121,13 +134,12 @@ function wantedIn(form: Form): WantedBooking | undefined {
 function signUpPage(form: Form, problems: Problems = {}): CardPage {
   const wanted = wantedIn(form);
   const texts = Object.values(problems);
-  const carried = CARRIED.map((name) => form.text(name) !== '' && hiddenField(name, form.lines(name)));
+  const request = wanted && requestFields(form, problems);
   return {
     title: 'Sign up',
     lead: 'For brands that look for a space. You confirm your address with a link that we send to it.',
     problem: texts.length === 0 ? undefined : texts.join(' '),
-    main: html`${wanted && wantedView(wanted)}
-<form class="fields" method="post" action="${SIGN_UP_PATH}">${carried}
+    main: html`<form class="fields" method="post" action="${SIGN_UP_PATH}">${request}
 ${field({
   name: 'brandName',
   label: LABELS.brandName,
@@ -150,6 +162,27 @@ ${passwordField({ name: 'password', label: LABELS.password, hint: PASSWORD_HINT,
 <button class="button full" type="submit">Sign up</button></form>
 <p class="small">You have a sign-in? <a href="${signInFor(wanted)}">Sign in</a></p>`,
   };
+}
+
+/** The request that is sent once the address is confirmed. All of it but the space can be chosen later. */
+function requestFields(form: Form, problems: Problems): Html {
+  const control = controlsOf(form, problems);
+  const hours = Array.from({ length: HOUR.max + 1 }, (_, hour) => ({ value: String(hour), label: clock(hour) }));
+  return html`${hiddenField('space', form.text('space'))}<fieldset class="field stack"><legend>Your request</legend>
+<p class="hint">It is sent once you have confirmed your address. You can also choose later.</p>
+<div class="fields-row">${dateField({ ...control('date', LABELS.date) })}
+${select({ ...control('startHour', LABELS.startHour), options: [{ value: '', label: 'Choose' }, ...hours] })}
+${field({
+  ...control('guests', LABELS.guests),
+  type: 'number',
+  attributes: { ...CAPACITY, inputmode: 'numeric' },
+})}</div>
+${textArea({
+  ...control('message', LABELS.message),
+  value: form.lines('message'),
+  attributes: { maxlength: MESSAGE.max, rows: 3 },
+})}
+</fieldset>`;
 }
 
 /** What is sent for a person, or begun: without the name of the space, which strangers may not know. */

@@ -140,7 +140,7 @@ ${problemSummary(problems)}${main}`;
  * The errors of a form: the problem of the form as a whole, and a link to each field with a problem. It gets the focus, so that screen
  * readers announce it first and Tab leads to the links.
  */
-function problemSummary(problems: Problems): Html | undefined {
+export function problemSummary(problems: Problems): Html | undefined {
   const { '': whole, ...fields } = problems;
   const wrong = Object.entries(fields);
   if (whole === undefined && wrong.length === 0) return undefined;

@@ -10,7 +10,7 @@ export const housePath = ({ communityId, name }: Pick<Community, 'communityId' |
   `/h/${withName(communityId, name)}`;
 
 /** The public page of a space. */
-export const roomPath = (community: Community, { spaceId, name }: Space): string =>
+export const roomPath = (community: Parameters<typeof housePath>[0], { spaceId, name }: Space): string =>
   `${housePath(community)}/${withName(spaceId, name)}`;
 
 /** The page that websites embed. */

@@ -13,6 +13,8 @@ export type Settings = {
   readonly serviceFeePercent: number;
   /** Approvals of a higher total must be confirmed. Undefined: none must. */
   readonly approveConfirmAbove: Cents | undefined;
+  /** Who may sign up without an invitation. Undefined: none. */
+  readonly signUp: 'brands' | undefined;
 };
 
 /** A request from a signed-in user, for a page or with a form. */

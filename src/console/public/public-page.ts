@@ -24,8 +24,9 @@ export const sendPublicPage = (reply: FastifyReply, page: PublicPage): FastifyRe
     .headers({ ...pageHeaders(), 'cache-control': `public, max-age=${MAX_AGE_SECONDS}` })
     .send(htmlDocument({ title: page.title, head: headOf(page), body: bodyOf(page) }));
 
-const bodyOf = ({ main }: PublicPage): Html =>
-  html`<div class="public"><header>${mark()}<a href="/console">Sign in</a></header><main id="main" tabindex="-1">${main}</main></div>`;
+const bodyOf = ({ main }: PublicPage): Html => html`<div class="public"><header>${mark()}
+<nav class="row" aria-label="Service"><a href="/rooms">Find a room</a><a href="/console">Sign in</a></nav></header>
+<main id="main" tabindex="-1">${main}</main></div>`;
 
 function headOf({ title, description, address, image, data }: PublicPage): Html {
   const properties = [

@@ -5,6 +5,7 @@ import { htmlDocument, pageHeaders, sendProblem } from '../../html/layout.ts';
 import { embedPath, housePath, idIn, roomPath } from '../parts/public-addresses.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import { Form } from '../parts/typed-form.ts';
+import { COMPARED_ROOMS, publicComparePage, publicFindPage, ROOMS } from './find-page.ts';
 import { housePage } from './house-page.ts';
 import type { PageViews } from './page-views.ts';
 import { sendPublicPage } from './public-page.ts';
@@ -43,6 +44,14 @@ export function publicPages(scope: FastifyInstance, deps: Deps): void {
       views.add(published.space, request);
       return sendPublicPage(reply, await roomPage(deps, published, clock(), monthIn(request)));
     },
+  );
+
+  scope.get(ROOMS, { config: PER_MINUTE }, async ({ query }, reply) =>
+    sendPublicPage(reply, await publicFindPage(deps, new Form(query), clock())),
+  );
+
+  scope.get(COMPARED_ROOMS, { config: PER_MINUTE }, async ({ query }, reply) =>
+    sendPublicPage(reply, await publicComparePage(deps, new Form(query))),
   );
 
   scope.get<{ Params: { room: string } }>('/embed/:room', { config: PER_MINUTE }, async (request, reply) => {
@@ -84,6 +93,7 @@ ${lines.join('\n')}
   scope.get('/robots.txt', async (_request, reply) =>
     reply.type('text/plain; charset=utf-8').send(`User-agent: *
 Allow: /h/
+Allow: /rooms$
 Allow: /photos/
 Allow: /assets/
 Disallow: /

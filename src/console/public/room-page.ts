@@ -11,6 +11,7 @@ import { addressOf, neighbours } from '../parts/links.ts';
 import { housePath, roomPath } from '../parts/public-addresses.ts';
 import { ratingText, stars } from '../parts/review-views.ts';
 import type { PageDeps } from '../parts/routes.ts';
+import { askPath } from './ask-path.ts';
 import { freeDaysTable } from './free-days.ts';
 import type { PublicPage } from './public-page.ts';
 
@@ -74,7 +75,7 @@ ${gallery(pictures, `Photos of ${namedText(space.name)}`) ?? coverOf(space, [], 
 <section class="card stack"><h2>Price</h2><p><strong>${price}</strong> for ${duration(space.durationHours)}, fees included.</p>
 ${
   space.active
-    ? html`<p><a class="button" href="${askPath(space.spaceId)}">Ask for this room</a></p>
+    ? html`<p><a class="button" href="${askPath(settings, space)}">Ask for this room</a></p>
 <p class="muted small">Asking is free. ${named(community.name)} answers within ${duration(space.answerHours)}.</p>`
     : html`<p>It takes no bookings at the moment.</p>`
 }</section></div>
@@ -83,12 +84,9 @@ ${reviews.length > 0 && reviewList(reviews)}`,
   };
 }
 
-/** Where somebody asks for a space. Those without a session sign in on the way. */
-const askPath = (spaceId: number, date?: PlainDate): string => addressOf(`/console/find/${spaceId}`, { date });
-
 /** The free days of a month, with links to the months beside it. @param shown `opens`: free days open a page of their own */
 export async function monthOf(
-  { queries }: Deps,
+  { queries, settings }: Deps,
   published: Published,
   now: number,
   { typed, path, opens = false }: { readonly typed: string; readonly path: string; readonly opens?: boolean },
@@ -105,7 +103,7 @@ export async function monthOf(
   const link = (to: string) =>
     to >= first && to <= last && { href: addressOf(path, { month: to }), label: monthName(to) };
   return html`${neighbours('Month', link(monthsLater(month, -1)), link(monthsLater(month, 1)))}
-${freeDaysTable(month, today, free, { hrefOf: (date) => askPath(space.spaceId, date), opens })}`;
+${freeDaysTable(month, today, free, { hrefOf: (date) => askPath(settings, space, { date }), opens })}`;
 }
 
 function reviewList(
