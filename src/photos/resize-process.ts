@@ -3,6 +3,7 @@
  * secret, no store and no port, and ends after one photo. Only this file loads sharp.
  */
 import { writeFileSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { buffer } from 'node:stream/consumers';
 import sharp, { type Sharp } from 'sharp';
 import { PHOTO_SIZES } from '../domain/photos.ts';
@@ -29,6 +30,9 @@ sharp.unblock({
 function finish(answer: ResizeAnswer, sizes: readonly Buffer[] = []): void {
   process.stdout.write(Buffer.concat([Buffer.from(`${JSON.stringify(answer)}\n`), ...sizes]), () => process.exit());
 }
+
+// Requests go first.
+setPriority(constants.priority.PRIORITY_LOW);
 
 // Where the memory of the machine runs out, Linux ends this process before the service.
 try {

@@ -2,6 +2,7 @@ import { request as createRequest, type RequestOptions } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Browser } from '../browser.ts';
+import { grain } from '../photos/pictures.ts';
 import { type Answers, type Attack, count, repeat, send } from './attack.ts';
 import { dateIn } from './requests.ts';
 
@@ -88,6 +89,26 @@ export const CONSOLE_ATTACKS = {
     await repeat(8, async () => {
       const { status } = await browser.upload(page, IMPORT, { file: new Blob([csv]) });
       count(answers, status);
+    });
+  },
+
+  /** Uploads photos that take long to decode, each another one, and removes them again. */
+  async photos(attack: Attack, answers: Answers) {
+    const browser = new Browser(originOf(attack));
+    await browser.signIn(attack.user);
+    const path = '/console/spaces/1/photos';
+    const page = await browser.open(path);
+    const photo = await grain(4_600, 3_400).jpeg({ quality: 75 }).toBuffer();
+    let sent = 0;
+    await repeat(8, async () => {
+      sent += 1;
+      // What follows the picture makes another file of it.
+      const files = { photo: new Blob([new Uint8Array(photo), String(sent)]) };
+      const { status } = await browser.upload(page, path, files);
+      count(answers, status);
+      const now = await browser.open(path);
+      const [first] = /remove:\w+/.exec(now.text) ?? [];
+      if (first !== undefined) await browser.send(now, `${path}/order`, { do: first });
     });
   },
 

@@ -37,6 +37,7 @@ const ATTACKS = {
   texts: 'while long texts are sent as dates and names',
   uploads: 'while a stranger sends forms of a megabyte from ever new addresses',
   imports: 'while files of a megabyte are checked',
+  photos: 'while photos of 6 MB are uploaded, eight at once',
   streams: 'while 300 live pages of a session are opened and days are closed',
   signIns: 'while a stranger tries passwords from ever new addresses',
   visitors: 'while 32 visitors load public pages from ever new addresses',
