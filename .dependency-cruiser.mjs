@@ -223,7 +223,7 @@ export const MAY_IMPORT = {
   'console/webhooks': ['console/parts', 'contract', 'queries', 'html', 'projections', 'domain', 'webhooks/webhooks.ts'],
   'console/connections': ['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'runtime'],
   'console/your-account': ['console/parts', 'console/spaces', 'contract', 'auth', 'html', 'mail', 'domain'],
-  'console/find': ['console/parts', 'console/live', 'contract', 'html', 'projections', 'domain'],
+  'console/find': ['console/parts', 'console/live', 'queries', 'contract', 'html', 'projections', 'domain'],
   // Pages for people without an account. Their counts of readers are records.
   'console/public': ['console/parts', 'console/find', 'auth', 'queries', 'html', 'domain', 'document-store'],
   'console/requests': ['console/parts', 'queries', 'contract', 'html', 'projections', 'domain', 'runtime'],

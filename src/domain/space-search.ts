@@ -189,11 +189,9 @@ const byCapacity: Compare = (a, b) => lastIfAbsent(a.capacity) - lastIfAbsent(b.
 const byRating: Compare = (a, b) =>
   (b.rating?.average ?? 0) - (a.rating?.average ?? 0) || (b.rating?.count ?? 0) - (a.rating?.count ?? 0);
 
-const byId: Compare = (a, b) => a.space.spaceId - b.space.spaceId;
-
-/** The order of results. Fit: of the spaces that take the guests, the smallest first. */
+/** The order of results, for a stable sort of spaces that are in the order of their ids. Fit: of those that take the guests, the smallest first. */
 export function orderOf(sort: SpaceOrder, { guests }: SpaceFilter): Compare {
-  if (sort === 'id') return byId;
+  if (sort === 'id') return () => 0;
   const fits: Compare = guests === undefined ? () => 0 : byCapacity;
   const by: { readonly [S in Exclude<SpaceOrder, 'id'>]: Compare } = {
     fit: fits,
@@ -202,7 +200,7 @@ export function orderOf(sort: SpaceOrder, { guests }: SpaceFilter): Compare {
     distance: (a, b) => lastIfAbsent(a.km) - lastIfAbsent(b.km),
   };
   const first = by[sort];
-  return (a, b) => Number(b.isFree) - Number(a.isFree) || first(a, b) || a.price - b.price || byId(a, b);
+  return (a, b) => Number(b.isFree) - Number(a.isFree) || first(a, b) || a.price - b.price;
 }
 
 /** The hours of a set of bits, in order. */

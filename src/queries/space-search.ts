@@ -109,8 +109,9 @@ export function createSpaceSearch(deps: QueryDeps) {
     const { communityId } = filter;
     if (communityId !== undefined && account && (await communityOf(account, communityId)) === undefined)
       return refuse('ResourceNotFound', `There is no community ${communityId}.`);
-    const index = await indexWith(searchedDays(filter, now) ?? []);
-    const compared = comparing(index, search, now);
+    const days = searchedDays(filter, now);
+    const index = await indexWith(days ?? []);
+    const compared = comparing(index, search, days, now);
     const all = await candidatesOf(index, search, compared);
     const ranked = sort === 'rating' ? await withRatings(account, index, all) : all;
     const page = ranked.toSorted(orderOf(sort, filter)).slice(offset, offset + limit);
@@ -130,8 +131,12 @@ export function createSpaceSearch(deps: QueryDeps) {
 }
 
 /** A search at a moment, with the days of the index. */
-function comparing({ days: indexed }: SpaceIndex, { filter, serviceFeePercent }: SpaceSearch, now: number) {
-  const dates = searchedDays(filter, now);
+function comparing(
+  { days: indexed }: SpaceIndex,
+  { filter, serviceFeePercent }: SpaceSearch,
+  dates: readonly PlainDate[] | undefined,
+  now: number,
+) {
   const days = (dates ?? []).map((date) => indexed.get(date) ?? NO_DAY);
   const wanted = filter.hour === undefined ? ANY_HOUR : 1 << filter.hour;
   const { maxPrice } = filter;

@@ -9,6 +9,7 @@ import { mailFigures, mailOnMongoFigures, measureMail, measureMailOnMongo } from
 import { measureMongo, mongoFigures } from './mongodb.ts';
 import type { Receiver } from './receiver.ts';
 import { availabilityRequests, bookingRequests, bookingRequestsByHour, dateIn } from './requests.ts';
+import { measureSearch, searchFigures } from './space-search.ts';
 import {
   measureTwoProcesses,
   measureTwoServedProcesses,
@@ -314,6 +315,12 @@ export const measurements: Readonly<Record<string, Measurement>> = {
         const [p50, { perSecond }] = await Promise.all([read(), load({ ...sent, rate: PER_SECOND })]);
         return { ratio: p50 / idle, p50, written: perSecond };
       }),
+  },
+
+  search: {
+    isLong: true,
+    figures: searchFigures,
+    measure: measureSearch,
   },
 
   'two-processes': {

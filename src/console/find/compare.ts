@@ -1,6 +1,6 @@
 import type { Rating } from '../../../projections/space-ratings.ts';
 import { AMENITY_LABELS, KIND_LABELS, SPACE_DESCRIPTION_LABELS } from '../../contract/description.ts';
-import { AMENITIES, addressLine, languageName } from '../../domain/description.ts';
+import { addressLine, languageName } from '../../domain/description.ts';
 import { MAX_COMPARED } from '../../domain/limits.ts';
 import { priceOf } from '../../domain/pricing.ts';
 import type { NamedSpace } from '../../domain/space.ts';
@@ -18,8 +18,8 @@ import { spacePath } from './space-path.ts';
 /** A space to compare, with the rating that the account may read. */
 export type Compared = NamedSpace & { readonly rating: Rating | undefined };
 
-/** A line of the comparison: its name, and a text for each space. Empty: the community has not said. */
-type Line = { readonly label: string; readonly texts: readonly string[] };
+/** A line of the comparison: its name, and what each space has, in parts. None: its community has not said. */
+type Line = { readonly label: string; readonly parts: readonly (readonly string[])[] };
 
 /** Spaces side by side. */
 export function comparePages({ brand }: ConsoleRoutes, { queries, settings }: PageDeps): void {
@@ -70,29 +70,30 @@ ${comparisonTable(compared, settings)}`;
 /** Spaces side by side, with a line for each thing that one of them has. What differs is in bold. */
 export function comparisonTable(compared: readonly Compared[], settings: Settings): Html {
   const columns = compared.map(
-    ({ space }, at): Column<Line> =>
-      labelledColumn(space.name, '', ({ texts }) => {
-        const text = texts[at] || '–';
-        return isDifferent(texts) ? html`<strong>${text}</strong>` : text;
-      }),
+    ({ space }, at): Column<Line> => labelledColumn(space.name, '', ({ parts }) => cell(parts[at] ?? [], parts)),
   );
-  return dataTable<Line>('Comparison of the spaces', linesOf(compared, settings), [
-    rowHeading('What', '', ({ label }) => label),
-    ...columns,
-  ]);
+  const heading = { ...rowHeading<Line>('What', '', ({ label }) => label), isLabelled: false };
+  return dataTable<Line>('Comparison of the spaces', linesOf(compared, settings), [heading, ...columns]);
 }
 
 const here = (compared: readonly Compared[]): string =>
   `${COMPARE}?${new URLSearchParams(compared.map(({ space }) => ['space', String(space.spaceId)]))}`;
 
-const isDifferent = (texts: readonly string[]): boolean => new Set(texts).size > 1;
+/** The parts of a space, in bold those that another one does not have. */
+function cell(own: readonly string[], all: readonly (readonly string[])[]): Html {
+  const isShared = (part: string) => all.every((parts) => parts.includes(part));
+  if (own.length === 0) return html`–`;
+  return html`${own.map((part, at) => html`${at > 0 && ', '}${isShared(part) ? part : html`<strong>${part}</strong>`}`)}`;
+}
 
 /** Lines in which no space has anything are left out. */
 function linesOf(compared: readonly Compared[], { currency, serviceFeePercent }: Settings): readonly Line[] {
-  const line = (label: string, textOf: (one: Compared) => string | undefined): Line => ({
+  const list = (label: string, partsOf: (one: Compared) => readonly string[] | undefined): Line => ({
     label,
-    texts: compared.map((one) => textOf(one) ?? ''),
+    parts: compared.map((one) => partsOf(one) ?? []),
   });
+  const line = (label: string, textOf: (one: Compared) => string | undefined): Line =>
+    list(label, (one) => [textOf(one) ?? ''].filter((text) => text !== ''));
   const lines = [
     line('Price', ({ space }) => amount(priceOf(space.eventFee, serviceFeePercent).totalPrice, currency)),
     line('Length of an event', ({ space }) => duration(space.durationHours)),
@@ -106,15 +107,13 @@ function linesOf(compared: readonly Compared[], { currency, serviceFeePercent }:
     line(SPACE_DESCRIPTION_LABELS.area, ({ space }) =>
       space.facts?.area === undefined ? '' : `${space.facts.area} m²`,
     ),
-    ...AMENITIES.map((amenity) =>
-      line(AMENITY_LABELS[amenity], ({ space }) => (space.facts?.amenities?.includes(amenity) ? 'yes' : '')),
-    ),
-    line(SPACE_DESCRIPTION_LABELS.ownAmenities, ({ space }) => space.facts?.ownAmenities?.join(', ')),
-    line(SPACE_DESCRIPTION_LABELS.languages, ({ space }) => space.facts?.languages?.map(languageName).join(', ')),
+    list(SPACE_DESCRIPTION_LABELS.amenities, ({ space }) => space.facts?.amenities?.map((one) => AMENITY_LABELS[one])),
+    list(SPACE_DESCRIPTION_LABELS.ownAmenities, ({ space }) => space.facts?.ownAmenities),
+    list(SPACE_DESCRIPTION_LABELS.languages, ({ space }) => space.facts?.languages?.map(languageName)),
     line('Request ahead', ({ space: { noticeHours = 0 } }) => (noticeHours > 0 ? duration(noticeHours) : '')),
     line('Cancel until', ({ space: { cancelHours = 0 } }) =>
       cancelHours > 0 ? `${duration(cancelHours)} before` : 'the start',
     ),
   ];
-  return lines.filter(({ texts }) => texts.some((text) => text !== ''));
+  return lines.filter(({ parts }) => parts.some((own) => own.length > 0));
 }

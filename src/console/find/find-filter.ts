@@ -23,7 +23,7 @@ export type FindFilter = {
 const FIND = '/console/find';
 
 /** The fields for dates: a space must be free on one of them. */
-export const DATE_FIELDS = ['date', 'date2', 'date3'] as const;
+const DATE_FIELDS = ['date', 'date2', 'date3'] as const;
 
 /** How the fields of the form are called, in its order. */
 export const FIND_LABELS = {

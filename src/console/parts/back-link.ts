@@ -15,10 +15,9 @@ import type { Visit } from './visit.ts';
 const FIELD = 'via';
 /** In a form on the list itself: what it does leads back to the list, not to the page of what it is about. */
 const RETURN = 'return';
-const LISTS = new RegExp(
-  String.raw`^/console/(?:inbox|calendar(?:/\d{4}-\d{2}-\d{2})?|find(?:/(?:shortlist|compare))?|bookings|spaces|reviews|charges|` +
-    String.raw`webhooks/[\w-]+)(?:\?[\w\-.~%&=:+,*]*)?$`,
-);
+const LISTS =
+  /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|find|bookings|spaces|reviews|charges|webhooks\/[\w-]+)(?:\?[\w\-.~%&=:+,*]*)?$/;
+const CHOSEN_SPACES = /^\/console\/find\/(?:shortlist|compare)(?:\?[\w&=]*)?$/;
 /** The longest address of a list, in characters. */
 const LONGEST = 600;
 
@@ -28,7 +27,7 @@ export function listOpenedFrom(request: FastifyRequest, publicUrl: string, resto
   const given = new Form(request.query).text(FIELD) || form.text(FIELD);
   const { referer = '' } = request.headers;
   const path = given || (referer.startsWith(`${publicUrl}/`) ? referer.slice(publicUrl.length) : '');
-  return path.length <= LONGEST && LISTS.test(path) ? path : undefined;
+  return path.length <= LONGEST && (LISTS.test(path) || CHOSEN_SPACES.test(path)) ? path : undefined;
 }
 
 type WithVia = Pick<Visit, 'via'>;

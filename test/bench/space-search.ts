@@ -1,0 +1,66 @@
+import { runNode } from '../service/node-process.ts';
+import { get, timed } from './bookings.ts';
+import type { Checkout } from './checkout.ts';
+import { type Figure, median } from './figure.ts';
+import { dateIn } from './requests.ts';
+
+const ROOMS = 10_000;
+/** How far ahead the month is, in days. */
+const AHEAD = 40;
+
+export const searchFigures = {
+  first: { name: 'first search for a month among 10,000 rooms after a start', unit: 'ms' },
+  p50: { name: 'search for a month among 10,000 rooms, p50', unit: 'ms' },
+  p99: { name: 'the same, p99', unit: 'ms', floor: { atMost: 50 } },
+  cpu: { name: 'processor time per search', unit: 'ms' },
+  beside: { name: 'GET availability beside such searches, p99', unit: 'ms', floor: { atMost: 20 } },
+} as const satisfies Readonly<Record<string, Figure>>;
+
+type Setting = { readonly checkout: Checkout; readonly size: { readonly samples: number } };
+
+/** Searches for rooms as planners do: by month, guests, hour, weekday, amenities, price and place. */
+export function measureSearch({
+  checkout,
+  size,
+}: Setting): Promise<Readonly<Record<keyof typeof searchFigures, number>>> {
+  return checkout.withVenue(async (venue) => {
+    const month = dateIn(AHEAD).slice(0, 7);
+    const script = new URL('add-rooms.ts', import.meta.url).pathname;
+    const added = await runNode(script, [month, String(ROOMS)], venue.settings, { root: checkout.root });
+    if (added.code !== 0) throw new Error(added.stderr);
+    return checkout.withService(venue, async (service) => {
+      const searches = [
+        `month=${month}`,
+        `month=${month}&guests=40&hour=18`,
+        `month=${month}&weekday=Saturday&amenity=Wifi&sort=price`,
+        `month=${month}&maxPrice=300&sort=rating`,
+        `month=${month}&near=50,10&within=100`,
+      ];
+      const search = (at: number) => timed(() => get(service, `/spaces?${searches[at % searches.length]}`));
+      const first = await search(0);
+      await inTurn(searches.length, search);
+      const before = service.cpuMs();
+      const took = await inTurn(5 * size.samples, search);
+      const cpu = (service.cpuMs() - before) / took.length;
+      let isOver = false;
+      const reads: number[] = [];
+      const path = `/spaces/${venue.spaceIds[0]}/availability?date=${dateIn(1)}`;
+      const reading = (async () => {
+        while (!isOver) reads.push(await timed(() => get(service, path)));
+      })();
+      await inTurn(size.samples, search);
+      isOver = true;
+      await reading;
+      return { first, p50: median(took), p99: quantile(took), cpu, beside: quantile(reads) };
+    });
+  });
+}
+
+async function inTurn(count: number, sample: (at: number) => Promise<number>): Promise<number[]> {
+  const took: number[] = [];
+  for (let at = 0; at < count; at += 1) took.push(await sample(at));
+  return took;
+}
+
+const quantile = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.ceil(0.99 * values.length) - 1] ?? Number.NaN;
