@@ -387,6 +387,25 @@ describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, 
     expect(complaints).toEqual([]);
   });
 
+  test('a request of a brand that has to be let in first takes no key, and can be answered once its brand is let in', async () => {
+    const { commands } = running.service.core;
+    accepted(await commands.admissions.changeNewBrands({ communityId: HARBOUR.id, newBrands: 'wait' }, CONTEXT));
+    const { brandId: fresh } = accepted(await commands.catalogue.addBrand({ name: 'Fresh' }, CONTEXT));
+    const details = { spaceId: hall, date: inDays(88), startHour: 10 };
+    const { bookingId } = accepted(await commands.bookings.request({ brandId: fresh, details }, CONTEXT));
+    const { page, complaints } = await open(WIDE);
+    await row(page, bookingId).focus();
+    await page.waitForTimeout(1_100);
+    for (const key of ['a', 'd', 'x']) await page.keyboard.press(key);
+    expect(new URL(page.url()).pathname).toBe('/console/inbox');
+    expect(await statusOf(bookingId)).toBe('Pending');
+    await row(page, bookingId).getByRole('button', { name: 'Let them in' }).click();
+    await row(page, bookingId).getByRole('button', { name: 'Approve' }).click();
+    await eventually(async () => expect(await statusOf(bookingId)).toBe('Approved'));
+    expect(complaints).toEqual([]);
+    accepted(await commands.admissions.changeNewBrands({ communityId: HARBOUR.id, newBrands: 'askNothing' }, CONTEXT));
+  });
+
   test('30 requests can be answered with the keyboard alone in under two minutes', async () => {
     const ids: number[] = [];
     for (let made = 0; made < 30; made += 1) ids.push(await requested(50 + Math.floor(made / 10), 8 + (made % 10)));

@@ -4,7 +4,7 @@ import type { BookingId, BrandId } from '../../domain/ids.ts';
 import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import type { BrandFacts } from '../../queries/admissions.ts';
-import { hiddenField, postForm } from '../parts/forms.ts';
+import { csrfField, hiddenField } from '../parts/forms.ts';
 import { addressOf } from '../parts/links.ts';
 import { may, type Visit } from '../parts/visit.ts';
 import { declineForm, type FormPage, listField, nameOf } from './decision-forms.ts';
@@ -42,9 +42,10 @@ export function admissionForms(visit: Visit, request: Request, standing: Standin
     return html`<div class="decide"><p class="small">A Manager decides first whether to let this brand in.</p>${decline.button}</div>${decline.ask}`;
   const { list, fields } = formPage;
   const classes = list === undefined ? '' : 'small';
-  const carried = html`${listField(list)}${fields}${hiddenField('booking', bookingId)}`;
-  const letIn = postForm(visit, brandPath(brandId, 'let-in'))`${carried}<button
-class="button ${classes}"${nameOf('Let them in', request, formPage)}>Let them in</button>`;
+  // A page of its own answers it, because all rows of the brand change (`requests.js`).
+  const letIn = html`<form method="post" action="${brandPath(brandId, 'let-in')}" data-plain="yes">${csrfField(visit)}
+${listField(list)}${fields}${hiddenField('booking', bookingId)}<button
+class="button ${classes}"${nameOf('Let them in', request, formPage)}>Let them in</button></form>`;
   if (standing === 'turnedAway') return html`<div class="decide">${letIn}${decline.button}</div>${decline.ask}`;
   const no = addressOf(brandPath(brandId, 'turn-away'), { booking: String(bookingId), list });
   return html`<div class="decide">${letIn}<a class="button quiet ${classes}" href="${no}"${nameOf('No…', request, formPage)}>No…</a></div>`;

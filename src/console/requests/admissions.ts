@@ -29,7 +29,7 @@ export function admissionPages({ community }: ConsoleRoutes, { commands, queries
     about(async (visit, brand, name) => {
       const { account, form, context } = visit;
       const outcome = await commands.admissions.admit({ communityId: account.id, brandId: brand }, context);
-      if (isRefusal(outcome)) return notDone(placeOf(form), outcome.details);
+      if (isRefusal(outcome)) return notDone(withoutRow(placeOf(form)), outcome.details);
       return done(placeOf(form), `${namedText(name)} is let in. You can approve its requests.`);
     }),
   );
@@ -55,7 +55,7 @@ ${hiddenField('booking', visit.query.text('booking'))}
     about(async (visit, brand, name) => {
       const { account, form, context } = visit;
       const outcome = await commands.admissions.turnAway({ communityId: account.id, brandId: brand }, context);
-      if (isRefusal(outcome)) return notDone(placeOf(form), outcome.details);
+      if (isRefusal(outcome)) return notDone(withoutRow(placeOf(form)), outcome.details);
       const declined = counted(outcome.cancelled, 'request');
       return done(placeOf(form), `${namedText(name)} is turned away. ${declined} declined.`);
     }),
@@ -68,6 +68,12 @@ const listIn = (form: Form): string | undefined => form.all('list')[0];
 function placeOf(form: Form): string {
   const list = listIn(form);
   const booking = idOf(form.text('booking'));
-  if (list !== undefined) return inboxPath(requestList(new Form(Object.fromEntries(new URLSearchParams(list)))));
+  if (list !== undefined) {
+    const path = inboxPath(requestList(new Form(Object.fromEntries(new URLSearchParams(list)))));
+    return booking === undefined ? path : `${path}#request-${booking}`;
+  }
   return booking === undefined ? '/console/spaces/new-brands' : `/console/bookings/${booking}`;
 }
+
+/** The top of the page, where the message is that explains the problem. */
+const withoutRow = (path: string): string => path.split('#', 1)[0] ?? path;

@@ -222,9 +222,11 @@ const ACTIONS = {
 };
 /** These change something. */
 const DECISIONS = {
-  a: (row) => row.querySelector('.decide > .button, .approve > summary')?.click(),
+  // A row whose brand has to be let in first has neither.
+  a: (row) => row.querySelector('.decide > button, .approve > summary')?.click(),
   d: (row) => {
-    row.querySelector('.decline').open = true;
+    const decline = row.querySelector('.decline');
+    if (decline) decline.open = true;
   },
   x: (row) => row.querySelector('input[name=id]')?.click(),
 };
