@@ -107,6 +107,7 @@ describe.skipIf(lacks(CHROMIUM))('finding and changing spaces in Chromium', { ti
     const plain = await open('brands', `/console/find?date=${DATE}`, { script: false });
     expect(await plain.page.getByRole('button', { name: 'Date: choose from a calendar' }).count()).toBe(0);
     await plain.page.getByRole('textbox', { name: 'Date' }).fill('2030-04-03');
+    await plain.page.getByText('More: other dates').click();
     await plain.page.getByLabel('Name contains').fill('قاعة');
     await plain.page.getByRole('button', { name: 'Find spaces' }).click();
     await plain.page.getByRole('link', { name: '05:00' }).click();

@@ -421,7 +421,7 @@ describe('searching by more than a date', () => {
     expect(linksOf(either.page, `/console/find/${cheap}?date=`).map(({ href }) => href)).toEqual(
       [1, 2].map(() => `/console/find/${cheap}?date=${second}&start=12`),
     );
-    const month = inDays(60).slice(0, 7);
+    const month = inDays(400).slice(0, 7);
     const saturdays = await found(of(`month=${month}&weekday=Saturday&hour=12`));
     const days = linksOf(saturdays.page, `/console/find/${cheap}?date=${month}`).map(({ label }) => label);
     expect(days.slice(1).length).toBeGreaterThan(3);
@@ -474,7 +474,7 @@ describe('the free days of a month', () => {
     new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 'UTC' }).format(new Date(date)).replace(',', '');
 
   test('say how many start times are free, and lead to the day', async () => {
-    const month = inDays(100).slice(0, 7);
+    const month = inDays(200).slice(0, 7);
     const [full, few, free] = ['10', '11', '12'].map((day) => `${month}-${day}` as PlainDate);
     if (full === undefined || few === undefined || free === undefined) throw new Error('There are three days');
     for (let hour = 8; hour < 20; hour += 1) await request(2, full, hour);

@@ -7,61 +7,72 @@ import type { SpaceFilter } from '../../src/domain/space-search.ts';
 import type { SpaceSearch } from '../../src/queries/space-search.ts';
 import { accepted } from '../accepted.ts';
 import { day } from '../domain/bookings.fixture.ts';
+import { type EnginePair, enginePairs } from '../engine-pairs.ts';
 import { CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
 
 /** The clock of the service is fixed at noon UTC on Tuesday, 1 December 2026. */
 
-let service: RunningService;
-let brand: { readonly account: Account; readonly id: number };
-let harbour: { readonly account: Account; readonly id: number };
-let union: { readonly account: Account; readonly id: number };
-/** Ids of spaces by name. */
-const ids = new Map<string, number>();
+describe.each(enginePairs)('a search for spaces on %s', { timeout: 60_000 }, (_, open) => {
+  let pair: EnginePair;
+  let service: RunningService;
+  let brand: { readonly account: Account; readonly id: number };
+  let harbour: { readonly account: Account; readonly id: number };
+  let union: { readonly account: Account; readonly id: number };
+  /** Ids of spaces by name. */
+  const ids = new Map<string, number>();
 
-const BERLIN = { latitude: 52.52, longitude: 13.405 };
-const POTSDAM = { latitude: 52.39, longitude: 13.065 };
+  const BERLIN = { latitude: 52.52, longitude: 13.405 };
+  const POTSDAM = { latitude: 52.39, longitude: 13.065 };
 
-beforeAll(async () => {
-  service = await runService();
-  brand = await service.brand();
-  harbour = await service.community('Europe/Berlin', 'Harbour');
-  union = await service.community('America/New_York', 'Únion House');
-  const { catalogue } = service.core.commands;
-  const address = { street: 'Kai 7', postalCode: '10117', city: 'Köln', country: 'DE' };
-  const house = { communityId: communityId(harbour.id), wanted: { address, coordinates: BERLIN } };
-  accepted(await catalogue.describeCommunity(house, CONTEXT));
-  const add = async (
-    of: { readonly id: number },
-    name: string,
-    fee: number,
-    wanted: SpaceDescription,
-    terms: Parameters<RunningService['space']>[1] = {},
-  ) => {
-    const id = await service.space(of, { name, eventFee: cents(fee), durationHours: 1, ...terms });
-    ids.set(name, id);
-    if (Object.keys(wanted).length > 0)
-      accepted(await catalogue.describeSpace({ spaceId: spaceId(id), wanted }, CONTEXT));
-  };
-  await add(harbour, 'Great Hall', 900_00, { kind: 'Hall', seated: 200, standing: 300, amenities: ['Wifi', 'Piano'] });
-  await add(harbour, 'Loft', 300_00, { kind: 'Loft', seated: 40, amenities: ['Wifi'] });
-  await add(union, 'Yard', 300_00, { kind: 'Garden', standing: 60 });
-  await add(union, 'Cellar', 100_00, {}, { windowStart: 18, windowEnd: 20 });
-});
-afterAll(() => service.stop());
+  beforeAll(async () => {
+    pair = await open();
+    service = await runService(pair.settings);
+    brand = await service.brand();
+    harbour = await service.community('Europe/Berlin', 'Harbour');
+    union = await service.community('America/New_York', 'Únion House');
+    const { catalogue } = service.core.commands;
+    const address = { street: 'Kai 7', postalCode: '10117', city: 'Köln', country: 'DE' };
+    const house = { communityId: communityId(harbour.id), wanted: { address, coordinates: BERLIN } };
+    accepted(await catalogue.describeCommunity(house, CONTEXT));
+    const add = async (
+      of: { readonly id: number },
+      name: string,
+      fee: number,
+      wanted: SpaceDescription,
+      terms: Parameters<RunningService['space']>[1] = {},
+    ) => {
+      const id = await service.space(of, { name, eventFee: cents(fee), durationHours: 1, ...terms });
+      ids.set(name, id);
+      if (Object.keys(wanted).length > 0)
+        accepted(await catalogue.describeSpace({ spaceId: spaceId(id), wanted }, CONTEXT));
+    };
+    await add(harbour, 'Great Hall', 900_00, {
+      kind: 'Hall',
+      seated: 200,
+      standing: 300,
+      amenities: ['Wifi', 'Piano'],
+    });
+    await add(harbour, 'Loft', 300_00, { kind: 'Loft', seated: 40, amenities: ['Wifi'] });
+    await add(union, 'Yard', 300_00, { kind: 'Garden', standing: 60 });
+    await add(union, 'Cellar', 100_00, {}, { windowStart: 18, windowEnd: 20 });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await pair.stop();
+  });
 
-const search = async (filter: SpaceFilter, more: Partial<SpaceSearch> = {}) =>
-  service.core.queries.spaceSearch({ account: brand.account, serviceFeePercent: 10, limit: 10, filter, ...more });
+  const search = async (filter: SpaceFilter, more: Partial<SpaceSearch> = {}) =>
+    service.core.queries.spaceSearch({ account: brand.account, serviceFeePercent: 10, limit: 10, filter, ...more });
 
-async function namesOf(filter: SpaceFilter, more: Partial<SpaceSearch> = {}): Promise<readonly string[]> {
-  return accepted(await search(filter, more)).spaces.map(({ space }) => space.name);
-}
+  async function namesOf(filter: SpaceFilter, more: Partial<SpaceSearch> = {}): Promise<readonly string[]> {
+    return accepted(await search(filter, more)).spaces.map(({ space }) => space.name);
+  }
 
-async function book(name: string, date: PlainDate, startHour: number, by: BrandId = brandId(brand.id)) {
-  const details = { spaceId: spaceId(ids.get(name) ?? 0), date, startHour };
-  return accepted(await service.core.commands.bookings.request({ brandId: by, details }, CONTEXT)).bookingId;
-}
+  async function book(name: string, date: PlainDate, startHour: number, by: BrandId = brandId(brand.id)) {
+    const details = { spaceId: spaceId(ids.get(name) ?? 0), date, startHour };
+    return accepted(await service.core.commands.bookings.request({ brandId: by, details }, CONTEXT)).bookingId;
+  }
 
-describe('a search for spaces', () => {
   test('finds those that take the guests, the smallest first, and none that says nothing', async () => {
     expect(await namesOf({})).toEqual(['Cellar', 'Loft', 'Yard', 'Great Hall']);
     expect(await namesOf({ guests: 40 })).toEqual(['Loft', 'Yard', 'Great Hall']);
