@@ -4,7 +4,7 @@ import type { Refusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import { AMENITIES, SPACE_KINDS } from '../../domain/description.ts';
 import type { PlainDate } from '../../domain/ids.ts';
-import { HOUR } from '../../domain/limits.ts';
+import { HOUR, SEARCH } from '../../domain/limits.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
 import { placeOf, SPACE_ORDERS, type SpaceFilter, type SpaceOrder, wrongSearch } from '../../domain/space-search.ts';
 import { problemOf } from '../parts/forms.ts';
@@ -119,12 +119,16 @@ function readDays(
   return { dates: dates.length === 0 ? [daysLater(localDate(now, 'UTC'), 1)] : dates };
 }
 
+const TOO_LONG = `Search for at most ${SEARCH.max} characters.`;
+
 /** A rule that is broken, at the field of the form. */
 function problemsOf(refusal: Refusal | undefined): Problems {
   if (refusal === undefined) return {};
   const near = 'Write coordinates as a latitude of -90 to 90 and a longitude of -180 to 180, such as 52.52, 13.40.';
   return problemOf(refusal, FIND_LABELS, {
     near: { field: 'place', text: near },
+    place: { field: 'place', text: TOO_LONG },
+    name: { field: 'name', text: TOO_LONG },
     maxPrice: { field: 'max', text: `“${FIND_LABELS.max}” ${AMOUNT_RULE}.` },
     sort: { field: 'sort', text: 'To sort by distance, write coordinates as the place.' },
     weekday: { field: 'weekday', text: 'Choose a month for this day of the week.' },
