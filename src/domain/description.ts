@@ -270,7 +270,7 @@ export const addressLine = ({ street, postalCode, city, country }: Address): str
 
 /** The English name of a country. */
 const countryName = (code: string): string => nameIn('region', code) ?? code;
-/** The English name of a language. */
+/** The English name of a language; what is no code, as it is. */
 export const languageName = (code: string): string => nameIn('language', code) ?? code;
 
 /** The codes and English names of all countries, by name. */
@@ -284,14 +284,18 @@ const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 /** Regions that ICU names beside the countries. */
 const NO_COUNTRIES = ['EU', 'EZ', 'UN', 'QO', 'XA', 'XB', 'ZZ'];
 
-const isCountry = (code: string): boolean =>
-  /^[A-Z]{2}$/.test(code) && !NO_COUNTRIES.includes(code) && nameIn('region', code) !== undefined;
-const isLanguage = (code: string): boolean => /^[a-z]{2,3}$/.test(code) && nameIn('language', code) !== undefined;
+const isCountry = (code: string): boolean => !NO_COUNTRIES.includes(code) && nameIn('region', code) !== undefined;
+const isLanguage = (code: string): boolean => nameIn('language', code) !== undefined;
+
+const CODES = { region: /^[A-Z]{2}$/, language: /^[a-z]{2,3}$/ } as const;
 
 const names = new Map<'region' | 'language', Intl.DisplayNames>();
 
-const nameIn = (type: 'region' | 'language', code: string): string | undefined =>
-  names.getOrInsertComputed(type, () => new Intl.DisplayNames('en', { type, fallback: 'none' })).of(code);
+/** Undefined for what is no code, with which `Intl` would throw. */
+function nameIn(type: keyof typeof CODES, code: string): string | undefined {
+  if (!CODES[type].test(code)) return undefined;
+  return names.getOrInsertComputed(type, () => new Intl.DisplayNames('en', { type, fallback: 'none' })).of(code);
+}
 
 /** Of the web, without a path: `frame-ancestors` compares origins. On this machine, sites can be tried without TLS. */
 function wrongSite(site: string): Refusal | undefined {

@@ -92,6 +92,14 @@ test('what a user did not touch stays as others made it; what both changed is no
   expect(await seenByBrand()).toContain('90 seated, 150 standing · 180 m²');
 });
 
+test('what is no language stays in its field, also if others have changed the languages meanwhile', async () => {
+  const path = `/console/spaces/${hall}/description`;
+  const page = await harbour.open(path);
+  accepted(await describeHall({ languages: ['fr'] }));
+  const refused = await harbour.send(page, path, { languages: 'Klingonish' });
+  expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('value="klingonish"')]);
+});
+
 test('a space like another one has its terms, its hours and its description', async () => {
   const { catalogue } = running.service.core.commands;
   const special = { [inDays(90)]: { windowStart: 10, windowEnd: 14 } };
