@@ -115,6 +115,9 @@ function createFollower({ events, readModels }: QueryDeps, table: SpaceTable, be
     }
   }
 
+  /** How much has to be read again. */
+  const changes = (): number => Object.values(changed).reduce((sum, keys) => sum + keys.size, 0);
+
   /** Marks what has changed since. @returns false if that is too much */
   async function readLog(): Promise<boolean> {
     const end = await logEnd(events);
@@ -127,7 +130,8 @@ function createFollower({ events, readModels }: QueryDeps, table: SpaceTable, be
       if (stored.position > last) last = stored.position;
     }
     position = last;
-    return count < MAX_BEHIND;
+    // While a read model fails, what has changed cannot be forgotten.
+    return count < MAX_BEHIND && changes() < MAX_BEHIND;
   }
 
   async function* readMany<D extends object>(projection: Projection<D>, keys: Iterable<string>) {
@@ -162,8 +166,7 @@ function createFollower({ events, readModels }: QueryDeps, table: SpaceTable, be
   }
 
   async function readChanged(): Promise<void> {
-    const { size } = new Set([...Object.values(changed)].flatMap((keys) => [...keys.keys()]));
-    if (size === 0) return;
+    if (changes() === 0) return;
     const isShown = await readModels.waitFor(position, { projections: FOLLOWED, timeoutMs: WAIT_MS });
     for await (const { document } of readMany(communities, changed.communities))
       if (document !== undefined) table.setCommunity(document);

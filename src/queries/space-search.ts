@@ -174,8 +174,8 @@ function comparing(
       let first = -1;
       let least = space.eventFee;
       eachFree(space, at, (index, _, fee) => {
-        if (first === -1) [first, least] = [index, fee];
-        else if (fee < least) least = fee;
+        if (first === -1 || fee < least) least = fee;
+        if (first === -1) first = index;
       });
       if (first !== -1) return { isFree: true, firstFree: dates?.[first], price: priceOfFee(least) };
       const fee = days[0]?.fees[at] ?? space.eventFee;
@@ -210,8 +210,10 @@ async function candidatesOf(
     if (!isFoundBy(account, space) || !(space.active || includeInactive)) continue;
     const match = matches(searched);
     const offered = match && offer(space, at);
-    if (offered !== undefined && (offered.isFree || includeTaken))
-      found.push({ at, space, capacity: searched.capacity, ...offered, ...match });
+    if (offered === undefined || !(offered.isFree || includeTaken)) continue;
+    const { isFree, firstFree, price } = offered;
+    // One by one, because copying objects takes longer than the rest.
+    found.push({ at, space, capacity: searched.capacity, isFree, firstFree, price, km: match?.km });
   }
   return found;
 }
