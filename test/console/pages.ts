@@ -180,6 +180,8 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'house-photos': 'spaces/house/photos',
     house: 'spaces/house',
     community: 'spaces/community',
+    'new-brands': 'spaces/new-brands',
+    'turn-away': `brands/${waiting?.brandId}/turn-away?booking=${waiting?.bookingId}`,
     reviews: 'reviews',
     charges: 'charges',
     history: 'history',
@@ -240,6 +242,9 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'public-house': '/h/1',
     'public-room': '/h/1/1',
     embedded: '/embed/1',
+    'sign-up': `/sign-up?space=${longest}&date=${busyDay}&startHour=9&guests=40&message=${longWord}`,
+    'sign-up-sent': '/sign-up/sent',
+    'sign-up-ended': '/sign-up/confirm?link=x',
     inbox: '/mail',
     'inbox-mail': `/mail/${kept}`,
   };

@@ -176,13 +176,13 @@ const kindOf = (path: string): string =>
 export async function formPlaces(sender: string, browser: Browser, csrf: () => string): Promise<readonly Place[]> {
   const places = new Map<string, Place>();
   const seen = new Map<string, number>();
-  const waiting = ['/console'];
+  const waiting = ['/console', '/sign-up?space=1&date=2027-05-08&startHour=9&guests=4&message=x'];
   for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
     const kind = kindOf(path);
     seen.set(kind, (seen.get(kind) ?? 0) + 1);
     if ((seen.get(kind) ?? 0) > OF_A_KIND) continue;
     const { status, text, url } = await browser.open(path);
-    if (status !== 200 || !url.pathname.startsWith('/console')) continue;
+    if (status !== 200 || !/^\/(?:console|sign-up)\b/.test(url.pathname)) continue;
     for (const place of formsOf(sender, csrf, text, url)) places.set(kindOf(place.name), place);
     const link = linkPlace(sender, url);
     if (link !== undefined) places.set(kindOf(link.name), link);
