@@ -44,6 +44,8 @@ test('without variables, every setting has its default', () => {
     apiKeysPerAccount: 100,
     clientsPerAccount: 50,
     spacesPerCommunity: 200,
+    signUp: 'brands',
+    signUpsPerDay: 1_000,
     photoBytesPerCommunity: 200_000_000,
     consoleWritesPerMinute: 120,
     testDeliveryIntervalMs: 1_000,

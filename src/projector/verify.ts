@@ -95,6 +95,12 @@ export async function verify(deps: {
     }
   }
 
+  async function refuseReplaced(cause?: unknown): Promise<void> {
+    await generations.refresh();
+    if (id !== undefined && !generations.has(id))
+      throw new Error('The read models were rebuilt while they were verified. Verify them again.', { cause });
+  }
+
   try {
     const targets = (await Promise.all(projections.map(openCompared))).flat();
     await replay(targets, checkpoint.position);
@@ -117,12 +123,14 @@ export async function verify(deps: {
       const expected = (await target.replayed.projected([actual.key])).get(actual.key);
       judge(target, actual.key, expected?.document, actual.document);
     }
-    await generations.refresh();
-    if (id !== undefined && !generations.has(id))
-      throw new Error('The read models were rebuilt while they were verified. Verify them again.');
+    await refuseReplaced();
     const isVerified = ({ name }: AnyProjection) => targets.some(({ projection }) => projection.name === name);
     const notVerified = projections.filter((each) => !isVerified(each)).map(({ name }) => name);
     return { position: checkpoint.position, events: replayed, documents, differences, notVerified };
+  } catch (error) {
+    // What is read may be removed at any moment.
+    await refuseReplaced(error);
+    throw error;
   } finally {
     await scratch.close();
     await rm(folder, { recursive: true });

@@ -104,7 +104,7 @@ test('nobody sees anything of a booking on a public page, whoever asks', async (
 /** The days of a month that the page of the hall links to. */
 async function freeDays(month: string): Promise<readonly string[]> {
   const page = await stranger.open(`${HALL}?month=${month}`);
-  return page.text.match(/(?<=\/console\/find\/1\?date=)[\d-]{10}/g) ?? [];
+  return page.text.match(/(?<=\/sign-up\?space=1&amp;date=)[\d-]{10}/g) ?? [];
 }
 
 test('a closed day is not free, and a name cannot break out of the data about it', async () => {

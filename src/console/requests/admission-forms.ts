@@ -39,7 +39,8 @@ export function admissionForms(visit: Visit, request: Request, standing: Standin
   const { brandId, bookingId } = request;
   const decline = declineForm(visit, request, formPage);
   if (!may(visit, 'Manager'))
-    return html`<div class="decide"><p class="small">A Manager decides first whether to let this brand in.</p>${decline.button}</div>${decline.ask}`;
+    return html`<div class="decide"><p class="small">A Manager decides first whether to let this brand in.</p>
+${decline.button}</div>${decline.ask}`;
   const { list, fields } = formPage;
   const classes = list === undefined ? '' : 'small';
   // A page of its own answers it, because all rows of the brand change (`requests.js`).
