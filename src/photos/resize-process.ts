@@ -32,7 +32,7 @@ function finish(answer: ResizeAnswer, sizes: readonly Buffer[] = []): void {
 }
 
 // Requests go first.
-setPriority(constants.priority.PRIORITY_LOW);
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 // Where the memory of the machine runs out, Linux ends this process before the service.
 try {
