@@ -120,7 +120,12 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     const firstSignIn = createFirstSignIn({ ...session, endSession });
     invitationRoutes(links, { ...deps, accountName: renderer.nameOf, firstSignIn });
     if (deps.settings.signUp !== undefined)
-      signUpRoutes(links, { ...deps, begunIn: signUpCookie(cookies), firstSignIn });
+      signUpRoutes(links, {
+        ...deps,
+        publishedName: async (id) => (await queries.published.space(id))?.space.name,
+        begunIn: signUpCookie(cookies),
+        firstSignIn,
+      });
     addressRoutes(links, deps.addressConfirmation);
     await scope.register(async (programs) => {
       ignoreMultipart(programs);

@@ -163,7 +163,7 @@ test('views are counted by space and day, without those of programs, and two pro
   const [here, there] = await Promise.all(processes);
   if (here === undefined || there === undefined) throw new Error('A process is missing');
   const asked = (agent: string, method = 'GET') => ({ method, headers: { 'user-agent': agent } });
-  const count = async () => (await here.inLast30Days([first, second])).get(hall);
+  const days = async () => (await here.inLast30Days([first, second])).get(hall);
   for (const process of [here, there]) {
     process.add(first, asked('Mozilla/5.0'));
     process.add(first, asked('Googlebot/2.1'));
@@ -171,13 +171,16 @@ test('views are counted by space and day, without those of programs, and two pro
     process.add(first, { method: 'GET', headers: {} });
   }
   await Promise.all([here.stop(), there.stop()]);
-  expect(await count()).toBe(2);
+  expect(await days()).toEqual([{ date: '2031-05-01', count: 2 }]);
   now += 29 * 24 * 3_600_000;
   here.add(first, asked('Mozilla/5.0'));
   await here.stop();
-  expect(await count()).toBe(3);
+  expect(await days()).toEqual([
+    { date: '2031-05-30', count: 1 },
+    { date: '2031-05-01', count: 2 },
+  ]);
   now += 2 * 24 * 3_600_000;
-  expect(await count()).toBe(1);
+  expect(await days()).toEqual([{ date: '2031-05-30', count: 1 }]);
 });
 
 test('the script for websites is small, and any website can load it', async () => {

@@ -30,6 +30,8 @@ const CONFIRM = LINK_PATHS.signUp;
 const SENT = `${SIGN_UP_PATH}/sent`;
 type Deps = {
   readonly signUps: SignUps;
+  /** The name of a space that everyone may see; undefined for others, whose names strangers may not know. */
+  readonly publishedName: (spaceId: number) => Promise<string | undefined>;
   /** The sign-up that began in a browser, in which its link needs no password. */
   readonly begunIn: {
     get(request: FastifyRequest): string | undefined;
@@ -44,10 +46,24 @@ type Deps = {
 };
 
 /** Signing up a brand, with the request that it begins with: the form, and the page that its link opens. */
-export function signUpRoutes(routes: LinkRoutes, { signUps, begunIn, firstSignIn }: Deps): void {
+export function signUpRoutes(routes: LinkRoutes, deps: Deps): void {
   const { get, post } = routes;
+  const { signUps, begunIn, firstSignIn } = deps;
 
-  get(SIGN_UP_PATH, async (query, _request, reply) => sendCard(reply, signUpPage(query)));
+  async function signUpPage(form: Form, problems: Problems = {}): Promise<CardPage> {
+    const wanted = idOf(form.text('space'));
+    return pageOf(form, problems, wanted === undefined ? undefined : await deps.publishedName(wanted));
+  }
+
+  async function refused(reply: FastifyReply, form: Form, refusal: Refusal): Promise<FastifyReply> {
+    const { retryAfter } = refusal;
+    if (retryAfter === undefined) return sendCard(reply, await signUpPage(form, problemOf(refusal, LABELS)));
+    reply.header('retry-after', retryAfter);
+    const problem = `${refusal.details} ${tryAgainIn(retryAfter * 1_000)}`;
+    return sendCard(reply, await signUpPage(form, { '': problem }), 429);
+  }
+
+  get(SIGN_UP_PATH, async (query, _request, reply) => sendCard(reply, await signUpPage(query)));
 
   // Status, text and work are the same for every address: it is looked up only when the mail is written.
   post(SIGN_UP_PATH, async (form, request, reply) => {
@@ -58,7 +74,7 @@ export function signUpRoutes(routes: LinkRoutes, { signUps, begunIn, firstSignIn
       ...defined({ wanted: wantedIn(form) }),
     };
     const { problem } = form.text('date') === '' ? {} : readDate(form.text('date'));
-    if (problem !== undefined) return sendCard(reply, signUpPage(form, { date: problem }));
+    if (problem !== undefined) return sendCard(reply, await signUpPage(form, { date: problem }));
     const id = await signUps.begin(typed, request.ip);
     if (isRefusal(id)) return refused(reply, form, id);
     begunIn.set(reply, id);
@@ -97,14 +113,6 @@ export function signUpRoutes(routes: LinkRoutes, { signUps, begunIn, firstSignIn
 
 const TO_SIGN_IN = { href: '/console', label: 'Sign in' };
 
-function refused(reply: FastifyReply, form: Form, refusal: Refusal): FastifyReply {
-  const { retryAfter } = refusal;
-  if (retryAfter === undefined) return sendCard(reply, signUpPage(form, problemOf(refusal, LABELS)));
-  reply.header('retry-after', retryAfter);
-  const problem = `${refusal.details} ${tryAgainIn(retryAfter * 1_000)}`;
-  return sendCard(reply, signUpPage(form, { '': problem }), 429);
-}
-
 /** The fields of the form, in their order, and those that the address carries. */
 const LABELS = {
   brandName: 'Name of the brand',
@@ -131,10 +139,10 @@ function wantedIn(form: Form): WantedBooking | undefined {
   });
 }
 
-function signUpPage(form: Form, problems: Problems = {}): CardPage {
+function pageOf(form: Form, problems: Problems, room: string | undefined): CardPage {
   const wanted = wantedIn(form);
   const texts = Object.values(problems);
-  const request = wanted && requestFields(form, problems);
+  const request = wanted && requestFields(form, problems, room);
   return {
     title: 'Sign up',
     lead: 'For brands that look for a space. You confirm your address with a link that we send to it.',
@@ -165,10 +173,11 @@ ${passwordField({ name: 'password', label: LABELS.password, hint: PASSWORD_HINT,
 }
 
 /** The request that is sent once the address is confirmed. All of it but the space can be chosen later. */
-function requestFields(form: Form, problems: Problems): Html {
+function requestFields(form: Form, problems: Problems, room: string | undefined): Html {
   const control = controlsOf(form, problems);
   const hours = Array.from({ length: HOUR.max + 1 }, (_, hour) => ({ value: String(hour), label: clock(hour) }));
-  return html`${hiddenField('space', form.text('space'))}<fieldset class="field stack"><legend>Your request</legend>
+  const of = room !== undefined && html` for ${named(room)}`;
+  return html`${hiddenField('space', form.text('space'))}<fieldset class="field stack"><legend>Your request${of}</legend>
 <p class="hint">It is sent once you have confirmed your address. You can also choose later.</p>
 <div class="fields-row">${dateField({ ...control('date', LABELS.date) })}
 ${select({ ...control('startHour', LABELS.startHour), options: [{ value: '', label: 'Choose' }, ...hours] })}

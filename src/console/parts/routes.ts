@@ -6,7 +6,7 @@ import type { AuthorizationServer } from '../../authorization-server/authorizati
 import type { Commands } from '../../commands/commands.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
 import type { Refusal } from '../../domain/decision.ts';
-import type { SpaceId } from '../../domain/ids.ts';
+import type { PlainDate, SpaceId } from '../../domain/ids.ts';
 import type { Role } from '../../domain/roles.ts';
 import type { Space } from '../../domain/space.ts';
 import type { ContactConfirmation } from '../../mail/contact-confirmation.ts';
@@ -39,8 +39,12 @@ export type PageDeps = {
   readonly connectedApps: AuthorizationServer['connectedApps'];
   readonly clients: Pick<AuthorizationServer['clients'], 'addClient' | 'listClients' | 'removeClient'>;
   readonly mailContent: Pick<MailContent, 'preferences' | 'contacts' | 'unsubscribing'>;
-  /** How often public pages were opened. */
-  readonly pageViews: { inLast30Days(spaces: readonly Space[]): Promise<ReadonlyMap<SpaceId, number>> };
+  /** On which days public pages were opened, and how often, the latest first. */
+  readonly pageViews: {
+    inLast30Days(
+      spaces: readonly Space[],
+    ): Promise<ReadonlyMap<SpaceId, readonly { readonly date: PlainDate; readonly count: number }[]>>;
+  };
   readonly settings: Settings;
 };
 

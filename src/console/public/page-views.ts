@@ -9,9 +9,13 @@ type PageViewsOfDay = { readonly count: number; readonly expiresAt: Timestamp };
 
 const collection: Collection<PageViewsOfDay> = { name: 'pageViews', kind: 'record', ttl: 'expiresAt', indexes: [] };
 
+type ViewsOfDay = { readonly date: PlainDate; readonly count: number };
+
 const DAY_MS = 24 * 3_600_000;
 /** How long counts are kept. */
 const KEPT_DAYS = 400;
+/** Days that are shown. */
+const DAYS = 30;
 /** How often counts are stored. Those of a process that is killed are lost until then. */
 const EVERY_MS = 10_000;
 /** Programs that say so in their name are not counted. */
@@ -52,13 +56,18 @@ export async function openPageViews(deps: {
       timer ??= setTimeout(storeOrLog, EVERY_MS).unref();
     },
 
-    /** How often the pages of spaces were opened in the last 30 days. What was opened in the last seconds may be missing. */
-    async inLast30Days(spaces: readonly Space[]): Promise<ReadonlyMap<SpaceId, number>> {
+    /**
+     * On which of the last 30 days the pages of spaces were opened, and how often, the latest first. What was opened in the last seconds may be
+     * missing.
+     */
+    async inLast30Days(spaces: readonly Space[]): Promise<ReadonlyMap<SpaceId, readonly ViewsOfDay[]>> {
       const counts = spaces.map(async ({ spaceId, timeZone }) => {
         const today = localDate(clock(), timeZone);
-        const keys = Array.from({ length: 30 }, (_, day) => keyOf(spaceId, daysLater(today, -day)));
-        const days = await stored.getMany(keys);
-        return [spaceId, days.reduce((sum, { document }) => sum + document.count, 0)] as const;
+        const dates = Array.from({ length: DAYS }, (_, day) => daysLater(today, -day));
+        const found = await stored.getMany(dates.map((date) => keyOf(spaceId, date)));
+        const byKey = new Map(found.map(({ key, document }) => [key, document.count]));
+        const days = dates.map((date) => ({ date, count: byKey.get(keyOf(spaceId, date)) ?? 0 }));
+        return [spaceId, days.filter(({ count }) => count > 0)] as const;
       });
       return new Map(await Promise.all(counts));
     },

@@ -3,12 +3,13 @@ import type { Community } from '../../domain/community.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { MAX_SITES } from '../../domain/limits.ts';
 import type { Space } from '../../domain/space.ts';
-import { counted } from '../../html/formats.ts';
+import { counted, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { choices, controlsOf, postForm, problemOf, textArea } from '../parts/forms.ts';
 import { housePath, roomPath } from '../parts/public-addresses.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
+import { dataTable, labelledColumn, rowHeading } from '../parts/tables.ts';
 import { Form, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
 import { editedIn, outdatedProblems, seenField } from './described-form.ts';
@@ -75,7 +76,8 @@ export function publicationPages(
       value: String(space.spaceId),
       label: named(space.name),
       hint:
-        space.facts?.published && html`Opened ${counted(views.get(space.spaceId) ?? 0, 'time')} in the last 30 days.`,
+        space.facts?.published &&
+        html`Opened ${counted(totalOf(views.get(space.spaceId)), 'time')} in the last 30 days.`,
       checked: ticked.has(String(space.spaceId)),
     }));
     const content = html`${seenField(typed, current, FIELDS)}
@@ -95,7 +97,7 @@ reviews without names. Never who books it, or what for.`,
       back: { href: PATH, label: 'Spaces' },
       problems,
       main: html`${postForm(visit, PUBLIC_PATH, 'card fields narrow')`${content}`}
-${published.length > 0 && addresses(house, published)}`,
+${published.length > 0 && addresses(house, published)}${viewsByDay(published, views)}`,
     };
   }
 
@@ -111,6 +113,22 @@ ${published.map(
 <pre><code>${`<div data-venue-space="${spaceId}"></div>\n<script src="${settings.publicUrl}/embed.js" async></script>`}</code></pre>`,
 )}</section>`;
   };
+}
+
+type Views = Awaited<ReturnType<PageDeps['pageViews']['inLast30Days']>>;
+
+const totalOf = (days: ReturnType<Views['get']>): number => (days ?? []).reduce((sum, { count }) => sum + count, 0);
+
+/** Undefined if no page was opened. */
+function viewsByDay(published: readonly Space[], views: Views): Html | undefined {
+  const lines = published.flatMap(({ spaceId, name }) => (views.get(spaceId) ?? []).map((day) => ({ ...day, name })));
+  if (lines.length === 0) return undefined;
+  lines.sort((a, b) => (a.date < b.date ? 1 : -1));
+  return html`<section class="card"><h2>Views by day</h2>${dataTable('Views of public pages by day', lines, [
+    rowHeading('Day', '', ({ date }) => shortDate(date)),
+    labelledColumn('Space', '', ({ name }) => named(name)),
+    labelledColumn('Opened', 'number', ({ count }) => String(count)),
+  ])}</section>`;
 }
 
 type Stored = { readonly published: readonly number[]; readonly sites: readonly string[] };
