@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { registerUploads } from '../../src/console/uploads.ts';
@@ -10,6 +11,7 @@ beforeAll(async () => {
     const fields = Object.entries(Object(body)).map(([name, value]) => [name, ArrayBuffer.isView(value) || value]);
     return Object.fromEntries(fields);
   });
+  app.post<{ Body: { readonly file: Uint8Array } }>('/bytes', async ({ body }) => Buffer.from(body.file));
   await app.ready();
 });
 afterAll(() => app.close());
@@ -34,6 +36,8 @@ test.each([
   ['delimiters alone', `${'--b'.repeat(100_000)}`],
   ['a header of a megabyte', part('a', '', `; filename="${'x'.repeat(1_000_000)}"`)],
   ['many headers', part('a', '', '\r\nx: y'.repeat(10_000))],
+  ['a file that is cut off', FILE],
+  ['a header that is cut off', `${FILE}--b\r\nContent-Disp`],
   ['no part', 'nothing'],
   ['no body', ''],
 ])('refuses a form of %s', async (_, form) => {
@@ -54,4 +58,13 @@ test('counts the parts by the boundary that they are read by', async () => {
   const types = ['x="; boundary=z; "; boundary=b', 'boundary=b; boundary=z', 'Boundary=b', 'x=\\"; boundary="b"'];
   for (const type of types)
     expect((await post(`--z\r\n\r\n${many}--z--\r\n`, `multipart/form-data; ${type}`)).status).toBe(400);
+});
+
+test('a file keeps its bytes, whatever they are', async () => {
+  const bytes = Buffer.concat([Buffer.from('\r\n--'), randomBytes(900_000), Buffer.from('\r\n-')]);
+  const head = '--longer-boundary\r\nContent-Disposition: form-data; name="file"; filename="a.jpg"\r\n\r\n';
+  const payload = Buffer.concat([Buffer.from(head), bytes, Buffer.from('\r\n--longer-boundary--\r\n')]);
+  const headers = { 'content-type': 'multipart/form-data; boundary=longer-boundary' };
+  const answer = await app.inject({ method: 'POST', url: '/bytes', headers, payload });
+  expect(answer.rawPayload.equals(bytes)).toBe(true);
 });
