@@ -17,6 +17,8 @@ import { ratingOf } from './space-ratings.ts';
 import { createSpaceTable, type IndexedDay, type IndexedSpace, type SpaceTable } from './space-table.ts';
 import { communitiesById, spacesById } from './spaces.ts';
 
+type IndexSources = Pick<QueryDeps, 'events' | 'readModels'>;
+
 export type SpaceIndex = {
   /** By id. */
   readonly spaces: readonly IndexedSpace[];
@@ -42,7 +44,7 @@ const TYPES = [...new Set(FOLLOWED.flatMap(({ types }) => types))];
  * show: each search first looks in the part of the log since the search before for the documents that have changed, and reads those.
  * @returns the index, with these days
  */
-export function createSpaceIndex(deps: QueryDeps): (dates: readonly PlainDate[]) => Promise<SpaceIndex> {
+export function createSpaceIndex(deps: IndexSources): (dates: readonly PlainDate[]) => Promise<SpaceIndex> {
   const queue = new SerialQueue();
   let built: { readonly of: string; readonly follower: Follower } | undefined;
 
@@ -50,8 +52,11 @@ export function createSpaceIndex(deps: QueryDeps): (dates: readonly PlainDate[])
     // A rebuild may correct documents without an event.
     const of = FOLLOWED.map(deps.readModels.nameOf).join();
     if (built?.of === of && (await built.follower.follow())) return built.follower;
-    const follower = await build(deps);
-    built = { of, follower };
+    // Until it is built again: what was read of the log may be lost.
+    built = undefined;
+    const { follower, isShown } = await build(deps);
+    // One that was built from read models that lag serves this search alone.
+    if (isShown) built = { of, follower };
     return follower;
   }
 
@@ -62,15 +67,15 @@ export function createSpaceIndex(deps: QueryDeps): (dates: readonly PlainDate[])
     });
 }
 
-type Follower = Awaited<ReturnType<typeof build>>;
+type Follower = ReturnType<typeof createFollower>;
 
-/** Reads all spaces. */
-async function build(deps: QueryDeps) {
+/** Reads all spaces. `isShown`: whether the read models had reached the end of the log. */
+async function build(deps: IndexSources) {
   const { events, readModels } = deps;
   const table = createSpaceTable();
   const nextSlice = yieldEvery(1);
   const position = await logEnd(events);
-  await readModels.waitFor(position, { projections: FOLLOWED, timeoutMs: WAIT_MS });
+  const isShown = await readModels.waitFor(position, { projections: FOLLOWED, timeoutMs: WAIT_MS });
   for await (const community of readModels.collection(communities).find(communitiesById()))
     table.setCommunity(community);
   for await (const space of readModels.collection(spaces).find(spacesById(undefined))) {
@@ -79,7 +84,7 @@ async function build(deps: QueryDeps) {
   }
   const follower = createFollower(deps, table, position);
   await follower.readRatings(table.spaces.map(({ space }) => String(space.spaceId)));
-  return follower;
+  return { follower, isShown };
 }
 
 /** The hours of a space on a date. */
@@ -89,7 +94,7 @@ type SpaceDay = { readonly spaceId: SpaceId; readonly date: PlainDate };
  * Keeps a table as the read models are.
  * @param begin where the log ended before the table was read
  */
-function createFollower({ events, readModels }: QueryDeps, table: SpaceTable, begin: Position) {
+function createFollower({ events, readModels }: IndexSources, table: SpaceTable, begin: Position) {
   /** What the log says has changed up to here is marked. */
   let position = begin;
   /** What has to be read again. */

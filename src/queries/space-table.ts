@@ -23,8 +23,8 @@ export type IndexedDay = {
 
 type Owner = { readonly community: Community; readonly name: string; readonly address: string };
 
-/** Days that are kept, so that searches of the same days need no read. With 10,000 spaces, one takes 0.2 MB. */
-const MAX_DAYS = 100;
+/** Hours of spaces that are kept, so that searches of the same days need no read: 200 days of 10,000 spaces, which take 40 MB. */
+const MAX_KEPT = 2_000_000;
 
 export type SpaceTable = ReturnType<typeof createSpaceTable>;
 
@@ -81,7 +81,7 @@ export function createSpaceTable() {
     addDay(date: PlainDate): void {
       days.set(date, { hours: [], fees: [] });
       const [oldest] = days.keys();
-      if (days.size > MAX_DAYS && oldest !== undefined) days.delete(oldest);
+      if (days.size * spaces.length > MAX_KEPT && oldest !== undefined) days.delete(oldest);
     },
 
     day(date: PlainDate): IndexedDay | undefined {

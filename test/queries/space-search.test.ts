@@ -4,6 +4,7 @@ import { isRefusal } from '../../src/domain/decision.ts';
 import type { SpaceDescription } from '../../src/domain/description.ts';
 import { type BrandId, brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import type { SpaceFilter } from '../../src/domain/space-search.ts';
+import { createSpaceIndex } from '../../src/queries/space-index.ts';
 import type { SpaceSearch } from '../../src/queries/space-search.ts';
 import { accepted } from '../accepted.ts';
 import { day } from '../domain/bookings.fixture.ts';
@@ -59,6 +60,32 @@ describe.each(enginePairs)('a search for spaces on %s', { timeout: 60_000 }, (_,
   afterAll(async () => {
     await service.stop();
     await pair.stop();
+  });
+
+  test('an index of read models that lag is built again, and shows what they lacked', async () => {
+    const { core } = service;
+    const { readModels } = core.projector;
+    const newest = Math.max(...ids.values());
+    let isLagging = true;
+    const lagging: typeof readModels = {
+      ...readModels,
+      waitFor: async (...args) => !isLagging && readModels.waitFor(...args),
+      collection(projection) {
+        const whole = readModels.collection(projection);
+        if (!isLagging || projection.name !== 'spaces') return whole;
+        return {
+          ...whole,
+          async *find(query) {
+            for await (const each of whole.find(query)) if (Reflect.get(each, 'spaceId') !== newest) yield each;
+          },
+        };
+      },
+    };
+    const indexWith = createSpaceIndex({ ...core, readModels: lagging });
+    const found = async () => (await indexWith([])).spaces.map(({ space }) => space.spaceId);
+    expect(await found()).not.toContain(newest);
+    isLagging = false;
+    expect(await found()).toContain(newest);
   });
 
   const search = async (filter: SpaceFilter, more: Partial<SpaceSearch> = {}) =>
