@@ -52,6 +52,8 @@ function run(command: readonly string[], bytes: Uint8Array, endsWithinMs: number
     env: { MALLOC_ARENA_MAX: '2' },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
+  // The first listener: a process that cannot start for lack of files has no streams.
+  child.once('error', (error) => reject(cannotResize(error.message)));
   let isLate = false;
   const late = setTimeout(() => {
     isLate = true;
@@ -60,19 +62,18 @@ function run(command: readonly string[], bytes: Uint8Array, endsWithinMs: number
   const chunks: Buffer[] = [];
   let length = 0;
   let problem = '';
-  child.stdout.on('data', (chunk: Buffer) => {
+  child.stdout?.on('data', (chunk: Buffer) => {
     length += chunk.length;
     if (length > MAX_ANSWER) child.kill('SIGKILL');
     else chunks.push(chunk);
   });
-  child.stderr.on('data', (chunk: Buffer) => {
+  child.stderr?.on('data', (chunk: Buffer) => {
     problem = `${problem}${chunk.toString()}`.slice(0, 2_000);
   });
-  child.once('error', reject);
   child.once('close', () => resolve({ isLate, answer: Buffer.concat(chunks), problem }));
   // One that ends early no longer reads.
-  child.stdin.on('error', () => {});
-  child.stdin.end(bytes);
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(bytes);
   return promise.finally(() => clearTimeout(late));
 }
 

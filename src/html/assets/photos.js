@@ -33,10 +33,10 @@ async function uploadOne(form, file) {
   });
   progress.remove();
   const page = new DOMParser().parseFromString(answer.responseText, 'text/html');
-  const whole = answer.status === 200 ? undefined : page.querySelector('.flash.problem, main');
-  const problem = page.querySelector('#photo-error') ?? whole;
-  line.append(`: ${problem ? problem.textContent.trim().replace(/\s+/g, ' ') : 'added'}`);
-  line.className = problem ? 'error' : '';
+  const isStored = answer.status === 200 && page.querySelector('#photos') && !page.querySelector('#photo-error');
+  const problem = page.querySelector('#photo-error, .flash.problem, main')?.textContent.trim().replace(/\s+/g, ' ');
+  line.append(`: ${isStored ? 'added' : problem || 'It could not be sent. Try again.'}`);
+  line.className = isStored ? '' : 'error';
   showList(page);
 }
 
