@@ -142,6 +142,7 @@ test('a community orders and groups its spaces, and sees them so', async () => {
   const late = await harbour.send(page, path, { [`place-${first}`]: '9' });
   expect(late.status).toBe(409);
   expect(late.text).toContain('Someone else changed this in the meantime.');
+  expect((await harbour.send(late, path, {})).flash).toContain('Saved.');
 
   const add = (groups: readonly { spaceIds: readonly SpaceId[] }[]) =>
     running.service.core.commands.catalogue.describeCommunity({ communityId: 1, wanted: { groups } }, CONTEXT);

@@ -41,7 +41,10 @@ export function publicationPages(
     const current = storedOf(spaces, house);
     const { wanted, outdated } = editedIn(form, { typed: readIn(form), current, fields: FIELDS });
     if (outdated.length > 0)
-      return { ...(await page(visit, house, spaces, form, outdatedProblems(outdated, LABELS))), status: 409 };
+      return {
+        ...(await page(visit, house, spaces, typedOf(readIn(form)), outdatedProblems(outdated, LABELS))),
+        status: 409,
+      };
     const again = (refusal: Refusal) => page(visit, house, spaces, form, problemOf(refusal, LABELS));
     const { catalogue } = commands;
     if (wanted.sites !== undefined) {

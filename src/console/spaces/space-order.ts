@@ -36,7 +36,8 @@ export function spaceOrderPages({ community }: ConsoleRoutes, { commands, querie
     const order = await orderOf(visit);
     const groups = groupsIn(form, order.spaces);
     const { wanted, outdated } = editedIn(form, { typed: { groups }, current: order, fields: FIELDS });
-    if (outdated.length > 0) return { ...orderPage(visit, order, form, outdatedProblems([], LABELS)), status: 409 };
+    if (outdated.length > 0)
+      return { ...orderPage(visit, order, typedIn(form, order.spaces), outdatedProblems([], LABELS)), status: 409 };
     const command = { communityId: account.id, wanted, seen: defined({ groups: order.groups }) };
     const outcome = await commands.catalogue.describeCommunity(command, context);
     if (isRefusal(outcome))
@@ -101,6 +102,10 @@ function typedOf({ spaces, groups = [] }: Order): Form {
     ),
   );
 }
+
+/** What a form says of each space, without what its page had shown: it can be saved again. */
+const typedIn = (form: Form, spaces: readonly Space[]): Form =>
+  new Form(form.texts(spaces.flatMap((space) => [placeOf(space), groupOf(space)])));
 
 /**
  * The groups that a form describes, in the order of their first spaces. Spaces with the same place stay in the order they had; those
