@@ -73,7 +73,7 @@ export function readConfig(env: Environment) {
     /** ISO 4217. */
     currency: read('CURRENCY', 'an ISO 4217 code such as USD', oneOf(Intl.supportedValuesOf('currency'))) ?? 'USD',
     /** How many unanswered requests a brand may have at once. Undefined: any number. */
-    pendingLimit: quota('PENDING_LIMIT'),
+    pendingLimit: quota('PENDING_LIMIT') ?? (text('SIGN_UP') === 'brands' ? STRANGERS_PENDING : undefined),
     /** The console asks once more before it approves a request with a higher total. Undefined: it never does. */
     approveConfirmAbove: read('APPROVE_CONFIRM_ABOVE', 'an amount such as 5000 or 5000.00', parseAmount),
     /** 32 bytes that seal secrets at rest. */
@@ -127,6 +127,9 @@ export function readConfig(env: Environment) {
     retireAfterMs: duration('RETIRE_AFTER', 'PT8760H') ?? 24 * 3_600_000,
   };
 }
+
+/** Where strangers may sign up: a Pending request holds its hours. */
+const STRANGERS_PENDING = 20;
 
 /** Signing up needs mail, to confirm the address. In the demo it is on. */
 function signUp(
