@@ -16,7 +16,7 @@ import { filterForm } from './find-form.ts';
 import { BRAND_LINKS, daysText, resultList } from './find-results.ts';
 import { compareChoice, shortlistButton, shortlistLink } from './shortlist.ts';
 
-const PER_PAGE = 20;
+const PER_PAGE = 12;
 /** How many days to search for one that is free: more of them, if none is. */
 const LOOK_AHEAD_DAYS = [7, MAX_SEARCH_DATES];
 

@@ -19,7 +19,7 @@ type Deps = Pick<PageDeps, 'queries' | 'settings'>;
 
 export const ROOMS = '/rooms';
 export const COMPARED_ROOMS = `${ROOMS}/compare`;
-const PER_PAGE = 20;
+const PER_PAGE = 12;
 
 /** The search for published spaces, for everyone: the same as that of a brand. */
 export async function publicFindPage({ queries, settings }: Deps, query: Form, now: number): Promise<PublicPage> {
