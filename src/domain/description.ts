@@ -301,7 +301,7 @@ function nameIn(type: keyof typeof CODES, code: string): string | undefined {
 function wrongSite(site: string): Refusal | undefined {
   const url = URL.parse(site);
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && url.hostname === 'localhost');
-  return isSafe && url.origin === site
+  return isSafe && url.origin === site && /^[a-z0-9.-]+$/.test(url.hostname)
     ? undefined
     : refuseField('sites', 'must be addresses without a path, such as https://www.example.com');
 }

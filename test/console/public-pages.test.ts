@@ -60,7 +60,7 @@ test('what is not published looks like what does not exist', async () => {
 test('a name that changes leads on, and an address with another name, too', async () => {
   for (const path of ['/h/1/1', '/h/1-x/1-y', `${HOUSE}/1`]) {
     const answer = await get(path);
-    expect([answer.status, answer.headers.get('location')]).toEqual([301, HALL]);
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, HALL]);
   }
 });
 
@@ -143,8 +143,12 @@ test('a house chooses what is public and which websites embed its calendars', as
   expect((await get('/embed/1')).headers.get('x-frame-options')).toBeNull();
   expect((await get(HALL)).headers.get('x-frame-options')).toBe('DENY');
   expect((await get('/embed/2')).status).toBe(404);
-  const refused = await harbour.send(late, path, { sites: 'https://other.example' });
+  const refused = await harbour.send(late, path, { sites: 'https://other.example', published: ['1'] });
   expect(refused.status).toBe(409);
+  expect((await harbour.send(refused, path, { published: ['1'] })).flash).toContain('Saved.');
+  expect(await policy()).toContain('frame-ancestors https://other.example');
+  for (const site of ['https://x;report-uri', 'https://*', 'https://a,b'])
+    expect((await harbour.send(await harbour.open(path), path, { sites: site })).status).toBe(422);
 
   const copy = accepted(
     await running.service.core.commands.catalogue.duplicateSpace({ spaceId: hall, name: 'Copy' }, CONTEXT),

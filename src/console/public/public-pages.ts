@@ -110,7 +110,7 @@ Sitemap: ${settings.publicUrl}/sitemap.xml
 const monthIn = ({ query }: FastifyRequest): string => new Form(query).text('month');
 
 /** The name of the house or the room has changed. */
-const moved = (reply: FastifyReply, path: string): FastifyReply => reply.redirect(path, 301);
+const moved = (reply: FastifyReply, path: string): FastifyReply => reply.redirect(path, 302);
 
 /** The same for what does not exist and what is not published. */
 const notPublished = (reply: FastifyReply): FastifyReply =>
