@@ -14,7 +14,7 @@ describe.skipIf(lacks(CHROMIUM))('public pages in a browser', { timeout: 120_000
   let running: Running;
   let browser: Browser;
   beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
+    [running, browser] = await Promise.all([startDemo({ SIGN_UP: 'off' }), launchChromium()]);
   });
   afterAll(async () => {
     await browser.close();
