@@ -25,6 +25,7 @@ const OTHER_STATES: Readonly<Record<string, readonly string[]>> = {
   'days without bookings, and the hour that it is now': ['.free:not(.today)', '.now', 'th[aria-current]'],
   'a start time that is chosen or held': ['.slot:', '.hour[aria-current]'],
   'a cancelled booking, and one as of a moment': ['.timeline .is-cancelled', '.timeline .later'],
+  'a room without photos on a public page': ['.public > main > .cover'],
   'deliveries on their way, with headers, or of several webhooks': ['.sentence', '.request) dt', '.request', '.where'],
 };
 /** Bytes of uncompressed HTML. */

@@ -60,7 +60,7 @@ public class Client {
     WebhooksApi webhooks = new WebhooksApi(client);
     LocalDate date = LocalDate.of(2026, 12, 10);
     Map<String, Integer> statuses = new LinkedHashMap<>();
-    statuses.put("listSpaces", spaces.listSpacesWithHttpInfo(null).getStatusCode());
+    statuses.put("listSpaces", spaces.listSpacesWithHttpInfo(null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null).getStatusCode());
     statuses.put("getSpace", spaces.getSpaceWithHttpInfo(space, null).getStatusCode());
     var available = spaces.getAvailabilityWithHttpInfo(space, date, null);
     statuses.put("getAvailability", available.getStatusCode());
