@@ -69,10 +69,11 @@ function dayCell(space: Space, day: PlainDate, { today, free, carried }: Month):
   const { kind, text } = freedomOf(space, day, free.get(day)?.length ?? 0);
   const date = html`<span class="date" aria-hidden="true">${Number(day.slice(8))}</span>`;
   if (day < today)
-    return html`<td class="is-none"><span class="free-day">${date}<span class="visually-hidden">${dayAndMonth(day)}, past</span></span></td>`;
+    return html`<td class="is-none"><span class="free-day">${date}
+<span class="visually-hidden">${dayAndMonth(day)}, past</span></span></td>`;
   const spoken = html`<span class="visually-hidden">${longDate(day)}, </span>`;
   const href = spacePath(space.spaceId, { ...carried, date: day });
-  return html`<td class="is-${kind}"><a class="free-day" href="${href}">${spoken}${date}<span class="small">${text}</span></a></td>`;
+  return html`<td class="is-${kind}"><a href="${href}" class="free-day">${spoken}${date}<span class="small">${text}</span></a></td>`;
 }
 
 /** How free a day is: in words with a number, and in one word for its look. */
