@@ -34,7 +34,8 @@ async function uploadOne(form, file) {
   progress.remove();
   const page = new DOMParser().parseFromString(answer.responseText, 'text/html');
   const isStored = answer.status === 200 && page.querySelector('#photos') && !page.querySelector('#photo-error');
-  const problem = page.querySelector('#photo-error, .flash.problem, main')?.textContent.trim().replace(/\s+/g, ' ');
+  const told = ['#photo-error', '.flash.problem', 'main'].map((place) => page.querySelector(place)).find(Boolean);
+  const problem = told?.textContent.trim().replace(/\s+/g, ' ');
   line.append(`: ${isStored ? 'added' : problem || 'It could not be sent. Try again.'}`);
   line.className = isStored ? '' : 'error';
   showList(page);
