@@ -7,7 +7,7 @@ import { clock, counted, dayAndMonth, longDate, monthName } from '../../html/for
 import { type Html, html, named } from '../../html/html.ts';
 import { type BookingCounts, type DayClosure, NO_BOOKINGS, type OpenDays } from '../../queries/calendar.ts';
 import { stateOf, statusClass } from '../parts/booking-views.ts';
-import { SHORT_WEEKDAYS, weeksOf } from '../parts/month-days.ts';
+import { weeksTable } from '../parts/month-days.ts';
 
 /** Bookings shown per day; the rest are counted. */
 export const PER_DAY = 3;
@@ -29,11 +29,12 @@ export const monthTable = (
   today: string,
   byDay: ReadonlyMap<string, DayOfMonth>,
   spaces: MonthSpaces,
-): Html => html`<table class="month"><caption class="visually-hidden">Bookings and closed times in ${monthName(month)}</caption>
-<thead><tr>${SHORT_WEEKDAYS.map((day) => html`<th scope="col">${day}</th>`)}</tr></thead>
-<tbody>${weeksOf(month).map(
-  (week) => html`<tr>${week.map((day) => dayCell(day, month, today, byDay.get(day) ?? NOTHING, spaces))}</tr>`,
-)}</tbody></table>`;
+): Html =>
+  weeksTable(month, {
+    classes: 'month',
+    caption: html`<caption class="visually-hidden">Bookings and closed times in ${monthName(month)}</caption>`,
+    cell: (day) => dayCell(day, month, today, byDay.get(day) ?? NOTHING, spaces),
+  });
 
 function dayCell(
   day: PlainDate,

@@ -7,7 +7,7 @@ import type { Space } from '../../domain/space.ts';
 import { dayAndMonth, longDate, monthName, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { neighbours } from '../parts/links.ts';
-import { SHORT_WEEKDAYS, weeksOf } from '../parts/month-days.ts';
+import { weeksTable } from '../parts/month-days.ts';
 import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
 import { type CarriedFields, hourIn, monthPath, spacePath } from './space-path.ts';
@@ -57,13 +57,12 @@ export function freeMonthPages({ brand }: ConsoleRoutes, { queries }: PageDeps):
 
 type Month = { readonly today: PlainDate; readonly free: FreeDays; readonly carried: CarriedFields };
 
-const monthTable = (space: Space, month: string, of: Month): Html => html`<table class="free-month">
-<caption class="visually-hidden">Free start times in ${monthName(month)}</caption>
-<thead><tr>${SHORT_WEEKDAYS.map((day) => html`<th scope="col">${day}</th>`)}</tr></thead>
-<tbody>${weeksOf(month).map(
-  (week) =>
-    html`<tr>${week.map((day) => (day.startsWith(month) ? dayCell(space, day, of) : html`<td class="outside"></td>`))}</tr>`,
-)}</tbody></table>`;
+const monthTable = (space: Space, month: string, of: Month): Html =>
+  weeksTable(month, {
+    classes: 'free-month',
+    caption: html`<caption class="visually-hidden">Free start times in ${monthName(month)}</caption>`,
+    cell: (day) => (day.startsWith(month) ? dayCell(space, day, of) : html`<td class="outside"></td>`),
+  });
 
 function dayCell(space: Space, day: PlainDate, { today, free, carried }: Month): Html {
   const { kind, text } = freedomOf(space, day, free.get(day)?.length ?? 0);

@@ -1,7 +1,8 @@
 import { toPlainDate } from '../../domain/calendar.ts';
 import type { PlainDate } from '../../domain/ids.ts';
+import { type Html, html } from '../../html/html.ts';
 
-export const SHORT_WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+const SHORT_WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
 /** Every day of the weeks (starting on Monday) that a month touches. */
 export function daysOf(month: string): PlainDate[] {
@@ -12,7 +13,15 @@ export function daysOf(month: string): PlainDate[] {
 }
 
 /** The same by weeks. */
-export function weeksOf(month: string): PlainDate[][] {
+function weeksOf(month: string): PlainDate[][] {
   const days = daysOf(month);
   return Array.from({ length: days.length / 7 }, (_, week) => days.slice(week * 7, week * 7 + 7));
 }
+
+/** The weeks of a month as a table. @param table `cell`: a `td` for each day, also of those of the months beside it */
+export const weeksTable = (
+  month: string,
+  { classes, caption, cell }: { readonly classes: string; readonly caption: Html; cell(day: PlainDate): Html },
+): Html => html`<table class="${classes}">${caption}
+<thead><tr>${SHORT_WEEKDAYS.map((day) => html`<th scope="col">${day}</th>`)}</tr></thead>
+<tbody>${weeksOf(month).map((week) => html`<tr>${week.map(cell)}</tr>\n`)}</tbody></table>`;

@@ -2,7 +2,7 @@ import { isPlainDate } from '../../domain/calendar.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import { longDate, monthName } from '../../html/formats.ts';
 import { type Html, html } from '../../html/html.ts';
-import { SHORT_WEEKDAYS, weeksOf } from '../parts/month-days.ts';
+import { weeksTable } from '../parts/month-days.ts';
 
 /** A month of a space: which days are free. @param link where a free day leads, and whether that opens a page of its own */
 export function freeDaysTable(
@@ -20,8 +20,6 @@ export function freeDaysTable(
     const label = html`<span aria-hidden="true">${day}</span><span class="visually-hidden">${longDate(date)}, free</span>`;
     return html`<td><a href="${link.hrefOf(date)}"${link.opens && html` target="_blank" rel="noopener"`}>${label}</a></td>`;
   };
-  return html`<table class="free-days"><caption>${monthName(month)}</caption>
-<thead><tr>${SHORT_WEEKDAYS.map((day) => html`<th scope="col">${day}</th>`)}</tr></thead>
-<tbody>${weeksOf(month).map((week) => html`<tr>${week.map(cell)}</tr>\n`)}</tbody></table>
+  return html`${weeksTable(month, { classes: 'free-days', caption: html`<caption>${monthName(month)}</caption>`, cell })}
 <p class="muted small">Days with a link have a free time. Crossed out: not free.</p>`;
 }
