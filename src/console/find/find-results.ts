@@ -11,6 +11,7 @@ import { factsLine } from '../parts/description-views.ts';
 import { pager } from '../parts/links.ts';
 import { ratingText } from '../parts/review-views.ts';
 import { type FindFilter, findPath } from './find-filter.ts';
+import { PER_PAGE } from './find-search.ts';
 import { COMPARE, compareForm } from './shortlist.ts';
 import { spacePath } from './space-path.ts';
 
@@ -32,7 +33,6 @@ const onlyDate = ({ dates = [], month }: SpaceFilter) =>
 type Shown = {
   readonly results: SpaceResults;
   readonly filter: FindFilter;
-  readonly perPage: number;
   readonly currency: string;
   readonly photos: ReadonlyMap<SpaceId, readonly Photo[]>;
   readonly links: FindLinks;
@@ -69,10 +69,10 @@ const ORDER_TEXTS = {
 } as const;
 
 /** A page of the results. */
-export function resultList({ results, filter, perPage, currency, photos, links, actionsOf }: Shown): Html {
+export function resultList({ results, filter, currency, photos, links, actionsOf }: Shown): Html {
   const { asked, sort, page } = filter;
   const { total, free, spaces } = results;
-  const last = Math.ceil(total / perPage);
+  const last = Math.ceil(total / PER_PAGE);
   const to = (wanted: number) => links.results({ ...filter, page: wanted });
   const pageZone = onlyZone(spaces.map(({ space }) => space));
   const at = asked.hour === undefined ? '' : ` at ${clock(asked.hour)}`;

@@ -6,7 +6,6 @@ import { MAX_SEARCH_DATES } from '../../domain/limits.ts';
 import type { SpaceFilter } from '../../domain/space-search.ts';
 import { amount, capitalised, clock, counted, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import type { SpaceResults, SpaceSearch } from '../../queries/space-search.ts';
 import { hasProblems } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
@@ -14,9 +13,9 @@ import type { BrandVisit } from '../parts/visit.ts';
 import { earliestDate, type FindFilter, findPath, NARROWING, narrowed, readFilter, without } from './find-filter.ts';
 import { filterForm } from './find-form.ts';
 import { BRAND_LINKS, daysText, resultList } from './find-results.ts';
+import { searchPage, searchSpaces } from './find-search.ts';
 import { compareChoice, shortlistButton, shortlistLink } from './shortlist.ts';
 
-const PER_PAGE = 12;
 /** How many days to search for one that is free: more of them, if none is. */
 const LOOK_AHEAD_DAYS = [7, MAX_SEARCH_DATES];
 
@@ -59,42 +58,19 @@ ${
     };
   });
 
-  async function search(
-    { account }: BrandVisit,
-    { asked, sort, page }: FindFilter,
-    more: Partial<SpaceSearch> = {},
-  ): Promise<SpaceResults> {
-    // Without a start time, those that are free on no day are shown, too, after the others.
-    const shown = { includeInactive: true, includeTaken: asked.hour === undefined };
-    const where = { offset: (page - 1) * PER_PAGE, limit: PER_PAGE };
-    const results = await queries.spaceSearch({
-      account,
-      filter: asked,
-      sort,
-      serviceFeePercent,
-      ...shown,
-      ...where,
-      ...more,
-    });
-    if (isRefusal(results)) throw new Error(`A filter that was checked is refused: ${results.details}`);
-    return results;
-  }
+  const wantedBy = ({ account }: BrandVisit) => ({ account, serviceFeePercent, includeInactive: true });
 
-  async function found(visit: BrandVisit, filter: FindFilter, communities: readonly Community[]): Promise<Html> {
-    const results = await search(visit, filter);
-    if (results.total === 0) return nothingFound(visit, filter, communities);
-    const last = Math.ceil(results.total / PER_PAGE);
-    const page = Math.min(filter.page, last);
-    const shown = page === filter.page ? results : await search(visit, { ...filter, page });
+  async function found(visit: BrandVisit, wanted: FindFilter, communities: readonly Community[]): Promise<Html> {
+    const { results, filter } = await searchPage(queries, wanted, wantedBy(visit));
+    if (results.total === 0) return nothingFound(visit, wanted, communities);
     return resultList({
-      results: shown,
-      filter: { ...filter, page },
-      perPage: PER_PAGE,
+      results,
+      filter,
       currency,
-      photos: await queries.photos.ofSpaces(shown.spaces.map(({ space }) => space.spaceId)),
+      photos: await queries.photos.ofSpaces(results.spaces.map(({ space }) => space.spaceId)),
       links: BRAND_LINKS,
       actionsOf: (space) =>
-        html`<div class="row">${compareChoice(space)}${shortlistButton(visit, space, findPath({ ...filter, page }))}</div>`,
+        html`<div class="row">${compareChoice(space)}${shortlistButton(visit, space, findPath(filter))}</div>`,
     });
   }
 
@@ -110,7 +86,7 @@ ${
       ways.map(async ({ label, fields }) => {
         if (!fields.some((field) => asked[field] !== undefined)) return undefined;
         const wide = without(filter, fields);
-        const { total } = await search(visit, wide, { limit: 0 });
+        const { total } = await searchSpaces(queries, wide, { ...wantedBy(visit), limit: 0 });
         return total > 0 && html`<li><a href="${findPath(wide)}">${label}: ${counted(total, 'space')}</a></li>`;
       }),
     );

@@ -1,4 +1,3 @@
-import { isRefusal } from '../../domain/decision.ts';
 import { MAX_COMPARED } from '../../domain/limits.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { FoundSpace } from '../../queries/space-search.ts';
@@ -6,6 +5,7 @@ import { type Compared, comparisonProblems, comparisonTable } from '../find/comp
 import { type FindFilter, findPath, NARROWING, readFilter, without } from '../find/find-filter.ts';
 import { filterForm } from '../find/find-form.ts';
 import { daysText, type FindLinks, resultList } from '../find/find-results.ts';
+import { searchPage } from '../find/find-search.ts';
 import { compareChoice } from '../find/shortlist.ts';
 import { hasProblems } from '../parts/forms.ts';
 import { buttonLink, emptyState, problemSummary } from '../parts/frame.ts';
@@ -19,49 +19,33 @@ type Deps = Pick<PageDeps, 'queries' | 'settings'>;
 
 export const ROOMS = '/rooms';
 export const COMPARED_ROOMS = `${ROOMS}/compare`;
-const PER_PAGE = 12;
 
 /** The search for published spaces, for everyone: the same as that of a brand. */
 export async function publicFindPage({ queries, settings }: Deps, query: Form, now: number): Promise<PublicPage> {
   const { currency, serviceFeePercent, publicUrl } = settings;
-  const { filter, problems } = readFilter(query, now, []);
-  const form = filterForm({ query, now, filter, communities: [], problems, currency, path: ROOMS });
+  const { filter: asked, problems } = readFilter(query, now, []);
+  const form = filterForm({ query, now, filter: asked, communities: [], problems, currency, path: ROOMS });
   return {
     title: 'Find a room',
     description: 'Rooms for events, with their free days, prices and reviews.',
     address: `${publicUrl}${ROOMS}`,
-    main: html`<h1>Find a room</h1>${problemSummary(problems)}${form}${!hasProblems(problems) && (await results())}`,
+    main: html`<h1>Find a room</h1>${problemSummary(problems)}${form}${!hasProblems(problems) && (await found())}`,
   };
 
-  async function results(): Promise<Html> {
-    const { asked, sort } = filter;
-    const search = (page: number) =>
-      queries.spaceSearch({
-        account: undefined,
-        filter: asked,
-        sort,
-        serviceFeePercent,
-        includeTaken: asked.hour === undefined,
-        offset: (page - 1) * PER_PAGE,
-        limit: PER_PAGE,
-      });
-    const found = await search(filter.page);
-    if (isRefusal(found) || found.total === 0)
+  async function found(): Promise<Html> {
+    const wanted = { account: undefined, serviceFeePercent };
+    const { results, filter } = await searchPage(queries, asked, wanted);
+    if (results.total === 0)
       return emptyState(
         'search',
         'Nothing found',
-        buttonLink(findPath(without(filter, NARROWING), ROOMS), 'All rooms on these days', 'quiet'),
-      )`No room that is what you ask for on ${daysText(asked)}.`;
-    const page = Math.min(filter.page, Math.ceil(found.total / PER_PAGE));
-    const shown = page === filter.page ? found : await search(page);
-    if (isRefusal(shown)) throw new Error(`A filter that was checked is refused: ${shown.details}`);
-    const photos = await queries.photos.ofSpaces(shown.spaces.map(({ space }) => space.spaceId));
+        buttonLink(findPath(without(asked, NARROWING), ROOMS), 'All rooms on these days', 'quiet'),
+      )`No room that is what you ask for on ${daysText(asked.asked)}.`;
     return resultList({
-      results: shown,
-      filter: { ...filter, page },
-      perPage: PER_PAGE,
+      results,
+      filter,
       currency,
-      photos,
+      photos: await queries.photos.ofSpaces(results.spaces.map(({ space }) => space.spaceId)),
       links: linksOf(settings),
       actionsOf: (space) => html`<div class="row">${compareChoice(space)}</div>`,
     });
