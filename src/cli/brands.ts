@@ -24,7 +24,7 @@ export function brandCommands(venue: Command): void {
     brand,
     'suspend',
     'refuse a brand everything that it may do, until it is reinstated; nothing of it is lost',
-    'brand suspend 3 --reason "Requests that nobody keeps"',
+    'brand suspend 3 --reason "Requests that it does not keep"',
   )
     .argument('<id>', 'id of the brand', wholeNumber)
     .option('--reason <text>', 'why; the brand reads it in its history once it is reinstated')

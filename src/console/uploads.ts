@@ -1,6 +1,5 @@
 import { finished } from 'node:stream/promises';
 import { MIMEType } from 'node:util';
-import { Busboy } from '@fastify/busboy';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { yieldEvery } from '../event-loop/slices.ts';
 import { MAX_FILE_BYTES } from './parts/routes.ts';
@@ -38,6 +37,8 @@ type Fields = ReadonlyMap<string, readonly (string | Uint8Array)[]>;
 async function fieldsIn(body: Buffer, boundary: string): Promise<Fields> {
   const fields = new Map<string, (string | Uint8Array)[]>();
   const add = (name: string, value: string | Uint8Array) => fields.getOrInsertComputed(name, () => []).push(value);
+  // Loaded with the first file: few processes get one.
+  const { Busboy } = await import('@fastify/busboy');
   const parser = new Busboy({
     headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
     isPartAFile: (_name, _type, fileName) => fileName !== undefined,

@@ -143,5 +143,5 @@ export const widthAt = (size: PhotoSize, { width, height }: Pick<StoredPhoto, 'w
 export const heightAt = (size: PhotoSize, { width, height }: Pick<StoredPhoto, 'width' | 'height'>): number =>
   widthAt(size, { width: height, height: width });
 
-/** The path of a size. Whoever knows the name may read it, so it names nothing else. */
+/** The path of a size. All who know the name may read it, so it names nothing else. */
 export const photoPath = (photo: string, size: PhotoSize): string => `/photos/${photo}/${size}.webp`;

@@ -118,14 +118,14 @@ export async function openPhotoRecords(deps: {
     },
 
     /**
-     * Removes photos that no list names and nobody has wanted for an hour, and what processes that died left behind.
+     * Removes photos that no list names and no upload or copy has wanted for an hour, and what processes that died left behind.
      * @param isNamed as of now: the read models have passed the end of the log
      * @returns how many photos were removed
      */
     async removeUnnamed(isNamed: (photo: string) => boolean): Promise<number> {
       let removed = 0;
       let isErased = false;
-      // Whoever wants it meanwhile writes another version.
+      // An upload or a copy that wants it meanwhile writes another version.
       for await (const { key, version, document } of photos.find(everyDocument()))
         if (!isNamed(key) && isOld(document.wantedAt) && (await photos.delete(key, version))) removed += 1;
       for await (const { key, document } of files.find(everyDocument())) {
