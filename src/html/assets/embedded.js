@@ -1,5 +1,6 @@
 // In a calendar that a website embeds: tells the page around it how high the calendar is.
+// Not the height of the document or its body, which are never less than that of the frame.
+const main = document.querySelector('main');
 new ResizeObserver(() => {
-  // The height of the document is never less than that of its frame.
-  parent.postMessage({ venueHeight: Math.ceil(document.body.getBoundingClientRect().bottom) + 1 }, '*');
-}).observe(document.body);
+  parent.postMessage({ venueHeight: Math.ceil(main.getBoundingClientRect().bottom + scrollY) }, '*');
+}).observe(main, { box: 'border-box' });
