@@ -20,6 +20,7 @@ import {
 import { changeSpacePhotos, type Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
 import { type EventStore, logEnd } from '../event-store/event-store.ts';
+import { NAMED_WITHIN_MS } from '../photos/photo-records.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { community, space } from './aggregates.ts';
 import type { CommandDeps } from './command-deps.ts';
@@ -47,21 +48,40 @@ export type PhotoCommands = ReturnType<typeof createPhotoCommands>;
 
 /** The photos of rooms and houses (docs/decisions/photos.md). */
 export function createPhotoCommands(deps: CommandDeps & { readonly events: Pick<EventStore, 'lastEvent'> }) {
-  const { handler, readModels, personalData, uses, photos: store, settings, events } = deps;
+  const { handler, readModels, personalData, uses, photos: store, settings, events, clock } = deps;
 
   /** The owner as the log has it. */
   async function load({ kind, id }: PhotoOwner) {
     return kind === 'space' ? handler.load(streamOf.space(id), space) : handler.load(streamOf.community(id), community);
   }
 
-  const change = async ({ kind, id }: PhotoOwner, wanted: PhotoChange, context: CommandContext) =>
+  /** @param check called before each decision; throws if it must not be made any more */
+  const change = async ({ kind, id }: PhotoOwner, wanted: PhotoChange, context: CommandContext, check = () => {}) =>
     kind === 'space'
-      ? handler.execute(streamOf.space(id), space, context, (state) =>
-          changeSpacePhotos(state, { ...wanted, spaceId: spaceId(id) }),
-        )
-      : handler.execute(streamOf.community(id), community, context, (state) =>
-          changeCommunityPhotos(state, { ...wanted, communityId: communityId(id) }),
-        );
+      ? handler.execute(streamOf.space(id), space, context, (state) => {
+          check();
+          return changeSpacePhotos(state, { ...wanted, spaceId: spaceId(id) });
+        })
+      : handler.execute(streamOf.community(id), community, context, (state) => {
+          check();
+          return changeCommunityPhotos(state, { ...wanted, communityId: communityId(id) });
+        });
+
+  /** Adds photos whose bytes are stored. Wants them first, so that no removal takes them before the list names them. */
+  async function addStored(of: PhotoOwner, photos: readonly Photo[], context: CommandContext) {
+    const wantedAt = clock();
+    const add = await wantedOf(photos);
+    if (add.length < photos.length) throw new Unavailable('A photo was removed before a list named it');
+    return change(of, { add }, context, () => {
+      if (clock() - wantedAt > NAMED_WITHIN_MS) throw new Unavailable('A photo may have been removed meanwhile');
+    });
+  }
+
+  /** Those that are there, and stay for now. */
+  async function wantedOf(photos: readonly Photo[]): Promise<readonly Photo[]> {
+    const there = await Promise.all(photos.map(({ photo }) => store.want(photo)));
+    return photos.filter((_, index) => there[index] !== undefined);
+  }
 
   /** The names of all photos of a community. */
   async function namesOf(owner: CommunityId): Promise<Set<string>> {
@@ -119,13 +139,11 @@ export function createPhotoCommands(deps: CommandDeps & { readonly events: Pick<
       if (await personalData.isForgotten(subjectOf(communityOf(owner)))) return FORGOTTEN;
       const { added, problems } = await takeAll(files, { owner, before, context });
       if (added.length === 0) return { added, problems };
-      const outcome = await change(of, { add: added }, context);
+      const outcome = await addStored(of, added, context);
       return isRefusal(outcome) ? outcome : { added, problems };
     },
 
-    /** Adds photos whose bytes are stored. */
-    addStored: (of: PhotoOwner, photos: readonly Photo[], context: CommandContext) =>
-      change(of, { add: photos }, context),
+    addStored,
 
     /**
      * Puts the photos in an order, describes them, and removes those left out.
@@ -141,12 +159,10 @@ export function createPhotoCommands(deps: CommandDeps & { readonly events: Pick<
     async copy(from: SpaceId, to: SpaceId, context: CommandContext): Promise<Refusal | undefined> {
       const stored = await readModels.collection(spacePhotos).get(String(from));
       const [list] = await personalData.openSpaceTexts(stored === undefined ? [] : [stored]);
-      const photos = list === undefined ? [] : photosIn(list);
-      // So that none is removed before the new list names it.
-      const there = await Promise.all(photos.map(async ({ photo }) => (await store.want(photo)) !== undefined));
-      const add = photos.filter((_, index) => there[index]);
-      if (add.length === 0) return undefined;
-      const outcome = await change({ kind: 'space', id: to }, { add }, context);
+      // The list that was read may be old.
+      const there = await wantedOf(list === undefined ? [] : photosIn(list));
+      if (there.length === 0) return undefined;
+      const outcome = await addStored({ kind: 'space', id: to }, there, context);
       return isRefusal(outcome) ? outcome : undefined;
     },
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Collection, Documents, OperatedDocumentStore } from '../document-store/document-store.ts';
+import type { Collection, Documents, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
@@ -8,20 +8,28 @@ import type { Clock } from '../runtime/clock.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { PhotoSizes } from './resizer.ts';
 
+/** What a removal found to be unneeded, and when first. It stays for a while, because a backup may need it still. */
+type Sweepable = { readonly unneededSince?: Timestamp | null };
+
 /** A photo, by the SHA-256 of what was uploaded. */
-type PhotoRecord = Pick<StoredPhoto, 'width' | 'height'> & {
-  /** The file that holds its sizes. */
-  readonly file: string;
-  /** Of all sizes. */
-  readonly bytes: number;
-  /** The length of each size in bytes, smallest first. */
-  readonly lengths: readonly number[];
-  /** When somebody last asked for it to be stored. It stays for a while, because only then a list names it. */
-  readonly wantedAt: Timestamp;
-};
+type PhotoRecord = Sweepable &
+  Pick<StoredPhoto, 'width' | 'height'> & {
+    /** The file that holds its sizes. */
+    readonly file: string;
+    /** Of all sizes. */
+    readonly bytes: number;
+    /** The length of each size in bytes, smallest first. */
+    readonly lengths: readonly number[];
+    /** When somebody last asked for it to be stored. It stays for a while, because only then a list names it. */
+    readonly wantedAt: Timestamp;
+  };
 
 /** Stored before its parts, so that those of a process that died can be found. */
-type PhotoFile = { readonly photo: string; readonly lengths: readonly number[]; readonly storedAt: Timestamp };
+type PhotoFile = Sweepable & {
+  readonly photo: string;
+  readonly lengths: readonly number[];
+  readonly storedAt: Timestamp;
+};
 
 type PhotoPart = { readonly base64: string };
 
@@ -31,10 +39,13 @@ const PARTS: Collection<PhotoPart> = { name: 'photoParts', kind: 'record', index
 
 /** Bytes of a part, so that a photo that is sent takes little memory. */
 const PART = 64 * 1024;
-/** How long a photo that no list names is kept: far longer than it takes from storing it to naming it. */
-const UNNAMED_FOR_MS = 3_600_000;
-/** Far shorter: one that took longer may have been removed again. */
-const STORED_WITHIN_MS = 10 * 60_000;
+/**
+ * How long a photo is kept after it was wanted, and after a removal first found that no list names it; likewise a file that is of no
+ * photo. Far longer than it takes from storing a photo to naming it, and than a backup takes from the end of its log to the last part.
+ */
+const UNNEEDED_FOR_MS = 3_600_000;
+/** Far shorter: a photo that took longer from being stored, or wanted, to being named may have been removed again. */
+export const NAMED_WITHIN_MS = 10 * 60_000;
 
 /** A size of a photo. */
 export type SizeOfPhoto = { readonly file: string; readonly size: PhotoSize; readonly length: number };
@@ -50,12 +61,38 @@ export async function openPhotoRecords(deps: {
   const parts = await documents.open(PARTS);
 
   const now = (): Timestamp => toTimestamp(clock());
-  const isOld = (at: Timestamp): boolean => clock() - Date.parse(at) > UNNAMED_FOR_MS;
+  const isOld = (at: Timestamp): boolean => clock() - Date.parse(at) > UNNEEDED_FOR_MS;
+  const wanted = () => ({ wantedAt: now(), unneededSince: null });
 
   /** Keeps a photo that is there from being removed. @returns it, unless it is not there */
   async function want(photo: string): Promise<StoredPhoto | undefined> {
-    const { stored } = await photos.update(photo, (record) => record && { ...record, wantedAt: now() });
-    return stored && toStored(photo, stored.document);
+    const { stored } = await photos.update(photo, (record) => record && { ...record, ...wanted() });
+    if (stored === undefined) return undefined;
+    if ((await files.get(stored.document.file)) !== undefined) return toStored(photo, stored.document);
+    // Named by a process that stood still until its file was removed. Stored again, it is whole.
+    await photos.delete(photo, stored.version);
+    return undefined;
+  }
+
+  /** Removes what was unneeded for an hour, and notes what has become so. What changes meanwhile stays. */
+  async function sweep<D extends Sweepable>(
+    collection: Documents<D>,
+    isNeeded: (stored: Stored<D>) => boolean,
+    remove: (stored: Stored<D>) => Promise<boolean>,
+  ): Promise<number> {
+    let removed = 0;
+    for await (const stored of collection.find(everyDocument())) {
+      const { unneededSince = null } = stored.document;
+      const note = (since: Timestamp | null) =>
+        collection.update(stored.key, (document, version) =>
+          document && version === stored.version ? { ...document, unneededSince: since } : undefined,
+        );
+      if (isNeeded(stored)) {
+        if (unneededSince !== null) await note(null);
+      } else if (unneededSince === null) await note(now());
+      else if (isOld(unneededSince) && (await remove(stored))) removed += 1;
+    }
+    return removed;
   }
 
   async function removeFile(file: string, { lengths }: Pick<PhotoFile, 'lengths'>): Promise<void> {
@@ -82,12 +119,12 @@ export async function openPhotoRecords(deps: {
       await Promise.all(
         partsOf(file, lengths).map(({ key, size, at }) => parts.insert(key, { base64: partAt(size, at) })),
       );
-      if (performance.now() - began > STORED_WITHIN_MS)
+      if (performance.now() - began > NAMED_WITHIN_MS)
         throw new Unavailable(`Storing the photo ${photo} took too long`);
       const bytes = lengths.reduce((sum, length) => sum + length, 0);
       const { stored } = await photos.update(photo, (other) => ({
         ...(other ?? { file, width, height, bytes, lengths }),
-        wantedAt: now(),
+        ...wanted(),
       }));
       if (stored === undefined) throw new Error(`The photo ${photo} was stored and is not there`);
       // Another process was first.
@@ -118,22 +155,35 @@ export async function openPhotoRecords(deps: {
     },
 
     /**
-     * Removes photos that no list names and no upload or copy has wanted for an hour, and what processes that died left behind.
+     * Removes photos that no list has named for an hour, an hour later their bytes, and what processes that died left behind.
      * @param isNamed as of now: the read models have passed the end of the log
      * @returns how many photos were removed
      */
     async removeUnnamed(isNamed: (photo: string) => boolean): Promise<number> {
-      let removed = 0;
-      let isErased = false;
-      // An upload or a copy that wants it meanwhile writes another version.
-      for await (const { key, version, document } of photos.find(everyDocument()))
-        if (!isNamed(key) && isOld(document.wantedAt) && (await photos.delete(key, version))) removed += 1;
-      for await (const { key, document } of files.find(everyDocument())) {
-        if (!isOld(document.storedAt) || (await isFileOf(photos, key, document))) continue;
-        await removeFile(key, document);
-        isErased = true;
-      }
-      if (isErased) await documents.purge();
+      const inUse = new Set<string>();
+      const removed = await sweep(
+        photos,
+        ({ key, document }) => {
+          inUse.add(document.file);
+          return isNamed(key) || !isOld(document.wantedAt);
+        },
+        async ({ key, version, document }) => {
+          // An upload or a copy that wants it meanwhile writes another version.
+          const isRemoved = await photos.delete(key, version);
+          if (isRemoved) inUse.delete(document.file);
+          return isRemoved;
+        },
+      );
+      const erased = await sweep(
+        files,
+        ({ key, document }) => inUse.has(key) || !isOld(document.storedAt),
+        async ({ key, document }) => {
+          if (await isFileOf(photos, key, document)) return false;
+          await removeFile(key, document);
+          return true;
+        },
+      );
+      if (erased > 0) await documents.purge();
       return removed;
     },
   };

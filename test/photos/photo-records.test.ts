@@ -58,6 +58,27 @@ describe.each(documentEngines)('photos on %s', (_name, createDatabase) => {
     expect((await bytesOf(name, 1_600))?.equals(stored.sizes.get(1_600) ?? Buffer.alloc(0))).toBe(true);
   });
 
+  test('what is named again stays for an hour from when it was taken away again', async () => {
+    const name = newName();
+    await records.store(name, photo());
+    const removeLater = (isNamed: boolean) => {
+      now += HOUR_MS + 1;
+      return records.removeUnnamed(() => isNamed);
+    };
+    for (let round = 0; round < 3; round += 1) {
+      expect(await removeLater(false)).toBe(0);
+      expect(await removeLater(true)).toBe(0);
+    }
+    expect(await removeLater(false)).toBe(0);
+    const found = (await records.sizeOf(name, 800)) ?? expect.fail('It was removed');
+    await removeLater(false);
+    expect(await records.sizeOf(name, 800)).toBeUndefined();
+    // A backup that has read its name still finds its bytes.
+    expect(await Array.fromAsync(records.read(found))).toHaveLength(1);
+    await removeLater(false);
+    await expect(Array.fromAsync(records.read(found))).rejects.toThrow('is missing');
+  });
+
   test('what nothing names is removed an hour later, and what a process that died has left', async () => {
     const [named, unnamed, wanted] = [newName(), newName(), newName()];
     for (const name of [named, unnamed, wanted]) await records.store(name, photo());
@@ -80,11 +101,18 @@ describe.each(documentEngines)('photos on %s', (_name, createDatabase) => {
     await expect((await open(dying)).store(newName(), photo())).rejects.toThrow('died');
     expect(await countIn('photoFiles')).toBe(files + 1);
     expect(await records.removeUnnamed((name) => name === named)).toBe(0);
-    now += HOUR_MS + 1;
+    const removeLater = () => {
+      now += HOUR_MS + 1;
+      return records.removeUnnamed((name) => name === named);
+    };
+    // An hour after it was stored, and an hour after it was first found to be unnamed.
+    expect(await removeLater()).toBe(0);
     await records.want(wanted);
-    await records.removeUnnamed((name) => name === named);
+    expect(await removeLater()).toBe(1);
     expect([await bytesOf(named, 400), await bytesOf(wanted, 400)].every(Boolean)).toBe(true);
     expect(await bytesOf(unnamed, 400)).toBeUndefined();
+    await records.want(wanted);
+    expect(await removeLater()).toBe(0);
     expect([await countIn('photos'), await countIn('photoFiles'), await countIn('photoParts')]).toEqual([2, 2, 2 * 5]);
   });
 });

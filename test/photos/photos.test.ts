@@ -19,6 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
+const HOUR_MS = 3_600_000;
+
 const ofHall = () => ({ kind: 'space', id: hall }) as const;
 const add = async (...files: readonly Uint8Array[]): Promise<AddedPhotos> =>
   accepted(
@@ -159,11 +161,46 @@ test('a photo that nothing names any more is removed after an hour', async () =>
   accepted(await photos.arrange(ofHall(), { arrange: [{ photo: added[0]?.photo ?? '' }] }, CONTEXT));
   await photos.removeUnnamed();
   expect([await status(0), await status(1)]).toEqual([200, 200]);
-  service.time.now += 3_700_000;
+  service.time.now += HOUR_MS + 1;
+  await photos.removeUnnamed();
+  expect(await status(1)).toBe(200);
+  service.time.now += HOUR_MS + 1;
   expect(await photos.removeUnnamed()).toBeGreaterThan(0);
   expect([await status(0), await status(1)]).toEqual([200, 404]);
   expect((await add(gone)).added).toHaveLength(1);
   expect(await status(1)).toBe(200);
+});
+
+test('a list that would name a photo too late, or one that is gone, is refused', async () => {
+  await clear();
+  const [late, gone] = [await jpeg('#f70'), await jpeg('#07f')];
+  const { core } = service;
+  const { photos } = core.commands;
+  const [inTime] = (await add(late)).added;
+  await clear();
+  const named = inTime ?? expect.fail('It was not added');
+  const waiting = photos.addStored(ofHall(), [named], CONTEXT);
+  // The process stands still before it decides.
+  service.time.now += HOUR_MS;
+  await expect(waiting).rejects.toThrow('may have been removed meanwhile');
+  expect(await listed()).toEqual([]);
+  const photo = hash('sha256', gone, 'hex');
+  await expect(photos.addStored(ofHall(), [{ ...named, photo }], CONTEXT)).rejects.toThrow('was removed');
+  expect((await add(gone)).added).toHaveLength(1);
+});
+
+test('a photo whose file is gone is stored again', async () => {
+  await clear();
+  const bytes = await jpeg('#70f');
+  const { photo = '' } = (await add(bytes)).added[0] ?? {};
+  await clear();
+  const recordsOf = (name: string) => service.core.documents.open<object>({ name, kind: 'record', indexes: [] });
+  const { file = '' } = (await service.core.photos.sizeOf(photo, 400)) ?? {};
+  const parts = await recordsOf('photoParts');
+  await Promise.all(PHOTO_SIZES.map((size) => parts.delete(`${file}:${size}:0`)));
+  expect(await (await recordsOf('photoFiles')).delete(file)).toBe(true);
+  expect((await add(bytes)).added).toHaveLength(1);
+  expect((await get(`/photos/${photo}/400.webp`)).statusCode).toBe(200);
 });
 
 test('a duplicate of a space has its photos, and a community that is forgotten none', async () => {
@@ -180,8 +217,10 @@ test('a duplicate of a space has its photos, and a community that is forgotten n
 
   accepted(await commands.personalData.forget(`community:${id}`, CONTEXT));
   expect([await queries.photos.ofHouse(id), (await queries.photos.ofSpaces([hall, copy])).size]).toEqual([[], 0]);
-  service.time.now += 3_700_000;
-  await commands.photos.removeUnnamed();
+  for (let hour = 0; hour < 3; hour += 1) {
+    service.time.now += HOUR_MS + 1;
+    await commands.photos.removeUnnamed();
+  }
   expect((await get(`/photos/${added[0]?.photo}/400.webp`)).statusCode).toBe(404);
   expect(await recordsOfPhotos()).toBe(0);
   expect(await commands.photos.add(ofHall(), [file], CONTEXT)).toMatchObject({ refused: 'BookingNotAllowed' });

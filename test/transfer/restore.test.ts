@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openPhotoRecords } from '../../src/photos/photo-records.ts';
 import { openStoreIdentity } from '../../src/store-identity/store-identity.ts';
@@ -97,6 +97,68 @@ test('a backup has the photos that are stored while it copies the log', async ()
   const restored = await openPhotoRecords({ documents: other.documents, clock: Date.now });
   const size = (await restored.sizeOf(name, 1_600)) ?? expect.fail('The photo is missing');
   expect(Buffer.concat(await Array.fromAsync(restored.read(size)))).toEqual(sizes.get(1_600));
+});
+
+describe('a backup has a photo that its log names, and no photo without its parts', () => {
+  const HOUR_MS = 3_600_000;
+  const name = 'cd'.repeat(32);
+  const sizes = new Map([
+    [400, Buffer.from('small')],
+    [800, Buffer.alloc(70_000, 7)],
+    [1_600, Buffer.alloc(70_000, 8)],
+  ] as const);
+
+  const partsOf = async (store: TestStore) => {
+    const photos = await openPhotoRecords({ documents: store.documents, clock: Date.now });
+    const found = await photos.sizeOf(name, 1_600);
+    return found && Buffer.concat(await Array.fromAsync(photos.read(found)));
+  };
+
+  /** A store with a photo that is in use for long, and a removal that finds it unused. */
+  async function storeWithPhoto() {
+    const store = await busyStore();
+    const time = { now: Date.now() };
+    const photos = await openPhotoRecords({ documents: store.documents, clock: () => time.now });
+    await photos.store(name, { width: 1_600, height: 900, sizes });
+    time.now += 24 * HOUR_MS;
+    const removeAfter = async (ms: number) => {
+      time.now += ms;
+      await photos.removeUnnamed(() => false);
+    };
+    return { store, removeAfter };
+  }
+
+  test('when the photo is taken from its list while the log is copied', async () => {
+    const { store, removeAfter } = await storeWithPhoto();
+    const file = join(await temporaryFolder(), 'backup.ndjson');
+    const events = before(store.events, 'readAll', 1, async () => {
+      for (let round = 0; round < 5; round += 1) await removeAfter(HOUR_MS / 6);
+    });
+    await exportTo(file, { ...store, events }, { ...store.header, purpose: 'keep' });
+    const other = await emptyStore();
+    await restoreFrom(file, other);
+    expect((await partsOf(other))?.equals(sizes.get(1_600) ?? Buffer.alloc(0))).toBe(true);
+  });
+
+  test('when it is removed between its name and its parts', async () => {
+    const { store, removeAfter } = await storeWithPhoto();
+    await removeAfter(0);
+    const file = join(await temporaryFolder(), 'backup.ndjson');
+    const documents = new Proxy(store.documents, {
+      get(target, property) {
+        if (property !== 'open') return Reflect.get(target, property);
+        return async (of: Parameters<typeof target.open>[0]) => {
+          if (of.name === 'photoFiles') await removeAfter(HOUR_MS + 1);
+          return target.open(of);
+        };
+      },
+    });
+    await exportTo(file, { ...store, documents }, { ...store.header, purpose: 'keep' });
+    expect(await partsOf(store)).toBeUndefined();
+    const other = await emptyStore();
+    await restoreFrom(file, other);
+    expect((await partsOf(other))?.equals(sizes.get(1_600) ?? Buffer.alloc(0))).toBe(true);
+  });
 });
 
 test('an interrupted backup continues with the records as they are then', async () => {
