@@ -81,9 +81,34 @@ test('a list that someone else changed meanwhile is not overwritten', async () =
   accepted(await photos.arrange({ kind: 'space', id: hall }, { arrange }, CONTEXT));
   const refused = await harbour.send(page, `${path}/order`, { do: `remove:${second}` });
   expect(refused.status).toBe(409);
-  expect(refused.text).toContain('The photos were changed by someone else in the meantime. Look again.');
+  expect(refused.text).toContain('Someone else changed this in the meantime.');
   await harbour.send(refused, `${path}/order`, { do: `remove:${second}` });
   expect(await listed()).toEqual([first]);
+});
+
+test('what was typed about photos stays in the form when it cannot be saved, and what others typed is not overwritten', async () => {
+  await upload(await jpeg('#a24'), await jpeg('#a25'));
+  const { photos } = running.service.core.commands;
+  const of = { kind: 'space', id: hall } as const;
+  const [first = '', second = ''] = await listed();
+  const alts = async () => photosIn(await running.service.core.queries.photos.listOf(of)).map(({ alt }) => alt);
+  const page = await harbour.open(path);
+  accepted(await photos.arrange(of, { arrange: [{ photo: first, alt: 'The bar' }, { photo: second }] }, CONTEXT));
+  // Of another photo.
+  const merged = await harbour.send(page, `${path}/order`, { alt: ['', 'The "stage"'] });
+  expect([merged.flash, await alts()]).toEqual(['Saved. Brands see it now.', ['The bar', 'The "stage"']]);
+  // Of the same photo, or with another order.
+  const late = await harbour.send(page, `${path}/order`, { alt: ['A counter', ''] });
+  expect([late.status, late.text]).toEqual([409, expect.stringContaining('value="A counter"')]);
+  expect(late.text).toContain('value="The &quot;stage&quot;"');
+  accepted(await photos.arrange(of, { arrange: [{ photo: second }, { photo: first }] }, CONTEXT));
+  const moved = await harbour.send(merged, `${path}/order`, { alt: ['Stools', ''], do: `later:${first}` });
+  expect([moved.status, moved.text]).toEqual([409, expect.stringContaining('value="Stools"')]);
+  const long = await harbour.send(moved, `${path}/order`, { alt: ['x'.repeat(301), 'Stools'] });
+  expect([long.status, long.text]).toEqual([422, expect.stringContaining('x'.repeat(301))]);
+  expect(long.text).toContain('“What a photo shows” must have');
+  expect((await harbour.send(moved, `${path}/order`, {})).flash).toBe('Saved. Brands see it now.');
+  expect(await alts()).toEqual(['', 'Stools'].map((alt) => alt || undefined));
 });
 
 test('a house has photos of its own, which each of its rooms shows after its own', async () => {

@@ -4,7 +4,7 @@ import { type Flash, page, sendPage, sendProblem } from '../../html/layout.ts';
 import type { Link } from '../parts/answer.ts';
 import { Form } from '../parts/typed-form.ts';
 import type { Cookies } from './cookies.ts';
-import { isRestorable, saveForm } from './restored-form.ts';
+import { restoringPage, saveForm } from './restored-form.ts';
 import type { Sessions } from './sessions.ts';
 
 /** A form that had no effect, because its session had ended, it belongs to another session, or its account sent too many. */
@@ -86,10 +86,11 @@ function rejectedForm(request: FastifyRequest, publicUrl: string): RejectedForm 
   const path = new URL(request.url, publicUrl).pathname;
   const isOurs = origin === publicUrl;
   const from = isOurs && URL.canParse(referer) ? new URL(referer) : undefined;
-  const near = isRestorable(path) ? path : (/^\/console\/bookings\/\d+/.exec(path)?.[0] ?? '/console');
+  const page = restoringPage(path);
+  const near = page ?? /^\/console\/bookings\/\d+/.exec(path)?.[0] ?? '/console';
   const actions: Readonly<Record<string, string>> = { approve: 'approved', decline: 'declined', cancel: 'cancelled' };
   return {
-    isRestorable: isOurs && request.body !== undefined && isRestorable(path),
+    isRestorable: isOurs && request.body !== undefined && page !== undefined,
     action: actions[path.split('/').at(-1) ?? ''] ?? 'changed',
     back: from?.origin === publicUrl ? `${from.pathname}${from.search}` : near,
     typed: isOurs ? typedIn(request.body) : [],
@@ -137,12 +138,14 @@ export const TYPED_FIELDS = {
   coordinates: 'Coordinates',
   directions: 'How to get there',
   website: 'Website',
+  sites: 'Websites that show calendars',
+  alt: 'What a photo shows',
 } as const;
 
 function typedIn(body: unknown): RejectedForm['typed'] {
   const form = new Form(body);
   return Object.entries(TYPED_FIELDS)
-    .map(([name, field]) => ({ field, text: form.text(name) }))
+    .flatMap(([name, field]) => form.all(name).map((text) => ({ field, text: text.trim() })))
     .filter(({ text }) => text !== '');
 }
 

@@ -19,21 +19,25 @@ const SECONDS = 600;
 /** Browsers keep at least 4,096 bytes of a cookie (RFC 6265, 6.1), of which sealing takes a third. */
 const MAX_BYTES = 2_700;
 
-/** The forms whose page, at the same address, fills them in. */
+/** The pages that fill in their forms. */
 const RESTORABLE: readonly RegExp[] = [
   /^\/console\/find\/\d+$/,
-  /^\/console\/spaces\/(?:new|community|house|\d+(?:\/hours|\/description)?)$/,
+  /^\/console\/spaces\/(?:new|community|house|order|public|\d+(?:\/hours|\/description|\/duplicate)?)$/,
+  /^\/console\/spaces\/(?:house|\d+)\/photos$/,
   /^\/console\/calendar\/closures\/(?:new|[\w-]+\/change)$/,
   /^\/console\/mail\/(?:contact|settings(?:\/space)?)$/,
 ];
 
-/** Whether the page at a form's address fills it in again. */
-export const isRestorable = (path: string): boolean => RESTORABLE.some((form) => form.test(path));
+/** The page that fills in again the form that is sent to an address: the same one, but for the order of photos. */
+export function restoringPage(path: string): string | undefined {
+  const page = path.replace(/(?<=\/photos)\/order$/, '');
+  return RESTORABLE.some((form) => form.test(page)) ? page : undefined;
+}
 
 /** Saves a form that came from one of our pages. */
 export function saveForm(cookies: Cookies, request: FastifyRequest, reply: FastifyReply, owner: string): void {
-  const path = pathOf(request);
-  if (!isRestorable(path)) return;
+  const path = restoringPage(pathOf(request));
+  if (path === undefined) return;
   const fields = Object.fromEntries(
     Object.entries(Object(request.body)).filter(
       ([name, value]) => name !== 'csrf' && name !== 'once' && !ArrayBuffer.isView(value),

@@ -1,13 +1,8 @@
 import { isRefusal, sentenceWith } from '../../domain/decision.ts';
+import { defined } from '../../domain/defined.ts';
+import { keysOf } from '../../domain/keys-of.ts';
 import { PHOTO_ALT } from '../../domain/limits.ts';
-import {
-  MAX_PHOTOS,
-  type Photo,
-  type PhotoOwner,
-  type Photos,
-  type PlacedPhoto,
-  photosIn,
-} from '../../domain/photos.ts';
+import { MAX_PHOTOS, type Photo, type PhotoOwner, type Photos, photosIn } from '../../domain/photos.ts';
 import { counted } from '../../html/formats.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
 import { photoImage } from '../../html/photo-views.ts';
@@ -15,8 +10,9 @@ import { type Answer, done, type Link, nothingToDo, type PageContent } from '../
 import { viaField, withVia } from '../parts/back-link.ts';
 import { csrfField, errorText, hiddenField, postForm, problemOf } from '../parts/forms.ts';
 import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
-import type { Form, Problems } from '../parts/typed-form.ts';
+import { Form, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
+import { editedIn, outdatedProblems, seenField } from './described-form.ts';
 import { PATH, photosPath } from './space-list.ts';
 
 /** Of a form with photos, with room for its other fields. A script sends each photo by itself. */
@@ -48,8 +44,10 @@ export function photoPages({ community }: ConsoleRoutes, { commands, queries }: 
   const ofSpace = spaceRoutes(community, queries);
   const [room, house] = [`${PATH}/:id/photos`, photosPath('house')];
 
-  const page = async (visit: CommunityVisit, place: Place, problems: Problems = {}): Promise<PageContent> =>
-    photosPage(visit, place, await queries.photos.listOf(place.of), problems);
+  const page = async (visit: CommunityVisit, place: Place, problems: Problems = {}): Promise<PageContent> => {
+    const list = await queries.photos.listOf(place.of);
+    return photosPage(visit, place, list, visit.restored ?? typedOf(list), problems);
+  };
 
   async function upload(visit: CommunityVisit, place: Place): Promise<Answer> {
     const files = visit.form.files('photo').map((bytes) => ({ bytes }));
@@ -64,9 +62,22 @@ export function photoPages({ community }: ConsoleRoutes, { commands, queries }: 
   async function arrange(visit: CommunityVisit, place: Place): Promise<Answer> {
     const { form, context } = visit;
     const list = await queries.photos.listOf(place.of);
-    const wanted = { arrange: moved(wantedIn(form, list), form.text('do')), seen: form.integer('seen') };
-    const outcome = await commands.photos.arrange(place.of, wanted, context);
-    if (isRefusal(outcome)) return { ...(await page(visit, place, problemOf(outcome))), status: 409 };
+    const [typed, current] = [readIn(form), shownOf(list)];
+    const { wanted, outdated } = editedIn(form, { typed, current, fields: keysOf(typed) });
+    const conflict = async (): Promise<Answer> => {
+      const latest = await queries.photos.listOf(place.of);
+      const merged = typedOf(latest, wanted);
+      return { ...photosPage(visit, place, latest, merged, outdatedProblems([], {})), status: 409 };
+    };
+    if (outdated.length > 0) return conflict();
+    const { order = current.order } = wanted;
+    const arrange = order.map((photo) => ({ photo, ...defined({ alt: wanted[altField(photo)] }) }));
+    const outcome = await commands.photos.arrange(place.of, { arrange, seen: list.changes }, context);
+    if (isRefusal(outcome)) {
+      if (outcome.field === 'photos') return conflict();
+      const problems = { '': Object.values(problemOf(outcome, { alt: 'What a photo shows' })).join(' ') };
+      return photosPage(visit, place, list, form, problems);
+    }
     return outcome.events.length > 0
       ? done(place.path, 'Saved. Brands see it now.')
       : nothingToDo(place.path, 'Nothing has changed.');
@@ -85,29 +96,51 @@ const sentencesOf = (problems: Added['problems'], files: number): string =>
     .map(({ index, refusal }) => sentenceWith(refusal, () => (files === 1 ? 'This photo' : `Photo ${index + 1}`)))
     .join(' ');
 
-/** The photos in the order of the form, each with its text if that differs from the stored one. */
-function wantedIn(form: Form, list: Photos<string>): readonly PlacedPhoto[] {
-  const before = new Map(photosIn(list).map(({ photo, alt = '' }) => [photo, alt]));
+type AltField = `alt-${string}`;
+const altField = (photo: string): AltField => `alt-${photo}`;
+
+/** What the form about a list shows: the order of the photos, and the text about each. */
+type Shown = { readonly order: readonly string[]; readonly [alt: AltField]: string };
+
+const shownOf = (list: Photos<string>): Shown => ({
+  order: list.photos.map(({ photo }) => photo),
+  ...Object.fromEntries(photosIn(list).map(({ photo, alt = '' }) => [altField(photo), alt])),
+});
+
+function readIn(form: Form): Shown {
+  const photos = form.all('photo');
   const alts = form.all('alt').map((alt) => alt.trim());
-  return form.all('photo').map((photo, index) => {
-    const alt = alts[index] ?? '';
-    return alt === before.get(photo) ? { photo } : { photo, alt };
-  });
+  return {
+    order: moved(photos, form.text('do')),
+    ...Object.fromEntries(photos.map((photo, index) => [altField(photo), alts[index] ?? ''])),
+  };
+}
+
+/** The form about a list as it is stored, with the texts that were typed. */
+function typedOf(list: Photos<string>, typed: Partial<Shown> = {}): Form {
+  const shown = { ...shownOf(list), ...defined(typed) };
+  const { order } = shownOf(list);
+  return new Form({ photo: order, alt: order.map((photo) => shown[altField(photo)] ?? '') });
 }
 
 /** @param step `earlier:NAME`, `later:NAME`, `remove:NAME`, or empty */
-function moved(photos: readonly PlacedPhoto[], step: string): readonly PlacedPhoto[] {
-  const [what, name] = step.split(':');
-  const at = photos.findIndex(({ photo }) => photo === name);
-  const one = photos[at];
-  if (one === undefined) return photos;
+function moved(photos: readonly string[], step: string): readonly string[] {
+  const [what, name = ''] = step.split(':');
+  const at = photos.indexOf(name);
+  if (at === -1) return photos;
   const others = photos.toSpliced(at, 1);
   if (what === 'remove') return others;
-  return others.toSpliced(Math.max(0, at + (what === 'earlier' ? -1 : 1)), 0, one);
+  return others.toSpliced(Math.max(0, at + (what === 'earlier' ? -1 : 1)), 0, name);
 }
 
-function photosPage(visit: CommunityVisit, place: Place, list: Photos<string>, problems: Problems): PageContent {
-  const photos = photosIn(list);
+function photosPage(
+  visit: CommunityVisit,
+  place: Place,
+  list: Photos<string>,
+  typed: Form,
+  problems: Problems,
+): PageContent {
+  const { photos } = list;
   const most = MAX_PHOTOS[place.of.kind];
   return {
     title: place.title,
@@ -115,7 +148,7 @@ function photosPage(visit: CommunityVisit, place: Place, list: Photos<string>, p
     back: place.back,
     problems,
     main: html`${photos.length < most && uploadForm(visit, place, problems)}
-<div id="photos">${photos.length > 0 && orderForm(visit, place, photos, list.changes)}</div>`,
+<div id="photos">${photos.length > 0 && orderForm(visit, place, list, typed)}</div>`,
   };
 }
 
@@ -133,10 +166,17 @@ ${errorText('photo', problem)}</div>
 <div><button class="button">Upload</button></div></div></form>`;
 }
 
-function orderForm(visit: CommunityVisit, { path }: Place, photos: readonly Photo[], changes: number): Html {
+function orderForm(visit: CommunityVisit, { path }: Place, list: Photos<string>, typed: Form): Html {
   const [address = '', query] = path.split('?');
-  const items = photos.map((photo, index) => photoItem(photo, index, photos.length));
-  const content = html`${hiddenField('seen', changes)}
+  const current = shownOf(list);
+  const texts = readIn(typed);
+  const items = list.photos.map((photo, index) => {
+    const field = altField(photo.photo);
+    const stored = current[field] ?? '';
+    const alt = texts[field] ?? stored;
+    return photoItem({ ...photo, alt, isTyped: alt !== stored }, index, list.photos.length);
+  });
+  const content = html`${seenField(typed, current, keysOf(current))}
 <div class="row apart"><h2>Order and descriptions</h2><button class="button">Save</button></div>
 <p class="hint">Say in a few words what each photo shows: people who do not see it hear that. Drag photos
 to order them, or use the buttons.</p>
@@ -144,17 +184,21 @@ to order them, or use the buttons.</p>
   return postForm(visit, `${address}/order${query === undefined ? '' : `?${query}`}`, 'card fields')`${content}`;
 }
 
-function photoItem(photo: Photo, index: number, count: number): Html {
+/** `isTyped`: whether the text about it is not stored yet. */
+type ShownPhoto = Photo & { readonly isTyped: boolean };
+
+function photoItem(photo: ShownPhoto, index: number, count: number): Html {
   const number = index + 1;
   const step = (what: 'earlier' | 'later' | 'remove', label: string) =>
     html`<button class="button quiet small" name="do" value="${what}:${photo.photo}">${label}<span
 class="visually-hidden"> photo ${number}</span></button>`;
   return html`<li class="photo-item">${hiddenField('photo', photo.photo)}${photoImage(photo, { sizes: '16rem' })}
-<div class="stack tight">${altField(photo, number)}
+<div class="stack tight">${altInput(photo, number)}
 <div class="row">${index > 0 && step('earlier', 'Earlier')}${index < count - 1 && step('later', 'Later')}
 ${step('remove', 'Remove')}</div></div></li>`;
 }
 
-const altField = ({ photo, alt = '' }: Photo, number: number): Html =>
+const altInput = ({ photo, alt = '', isTyped }: ShownPhoto, number: number): Html =>
   html`<div class="field"><label for="alt-${photo}">What photo ${number} shows</label>
-<input id="alt-${photo}" name="alt" type="text" dir="auto" value="${alt}" maxlength="${PHOTO_ALT.max}" autocomplete="off"></div>`;
+<input id="alt-${photo}" name="alt" type="text" dir="auto" value="${alt}" maxlength="${PHOTO_ALT.max}"
+autocomplete="off"${isTyped && html` data-typed`}></div>`;

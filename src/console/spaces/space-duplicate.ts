@@ -15,7 +15,9 @@ export const duplicatePath = (spaceId: number): string => `${PATH}/${spaceId}/du
 export function duplicatePages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   const ofSpace = spaceRoutes(community, queries);
 
-  ofSpace.get(`${PATH}/:id/duplicate`, 'Manager', (visit, space) => duplicatePage(visit, space, new Form({})));
+  ofSpace.get(`${PATH}/:id/duplicate`, 'Manager', (visit, space) =>
+    duplicatePage(visit, space, visit.restored ?? new Form({})),
+  );
 
   ofSpace.post(`${PATH}/:id/duplicate`, 'Manager', async (visit, space) => {
     const { form, context } = visit;

@@ -57,7 +57,9 @@ function showList(page) {
   if (!now || !next) return;
   for (const field of now.querySelectorAll('input[name=alt]')) {
     const same = next.querySelector(`#${CSS.escape(field.id)}`);
-    if (same && field.value !== field.defaultValue) same.value = field.value;
+    if (!same || (field.value === field.defaultValue && field.dataset.typed === undefined)) continue;
+    same.value = field.value;
+    same.dataset.typed = '';
   }
   now.replaceWith(document.adoptNode(next));
   makeDraggable();
