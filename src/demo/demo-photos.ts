@@ -31,6 +31,6 @@ export async function storeDrawing(photos: Pick<PhotoStore, 'store'>, { file, al
     PHOTO_SIZES.map(async (size) => [size, await readFile(join(FOLDER, `${file}-${size}.webp`))] as const),
   );
   const sizes = new Map(files);
-  const name = photoName(sizes.get(1_600) ?? Buffer.alloc(0));
+  const name = await photoName(sizes.get(1_600) ?? Buffer.alloc(0));
   return { ...(await photos.store(name, { width: 1_600, height: 1_000, sizes })), alt };
 }

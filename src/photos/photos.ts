@@ -1,7 +1,8 @@
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { isRefusal, type Refusal, refuseField } from '../domain/decision.ts';
 import { MAX_PHOTO_BYTES, type StoredPhoto } from '../domain/photos.ts';
+import { yieldEvery } from '../event-loop/slices.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { photoFormat } from './photo-format.ts';
 import { openPhotoRecords } from './photo-records.ts';
@@ -34,7 +35,7 @@ export async function openPhotos(deps: {
     ): Promise<StoredPhoto | Refusal> {
       const wrong = wrongFile(file);
       if (wrong !== undefined) return wrong;
-      const photo = photoName(file);
+      const photo = await photoName(file);
       const before = await records.want(photo);
       if (before !== undefined) return (await refuseBytes(photo, 0)) ?? before;
       const resized = await resize(file, account);
@@ -44,8 +45,19 @@ export async function openPhotos(deps: {
   };
 }
 
-/** The name of a photo. */
-export const photoName = (file: Uint8Array): string => hash('sha256', file, 'hex');
+/** Bytes that are hashed at a time, in less than a millisecond. */
+const SLICE = 256 * 1024;
+
+/** The name of a photo. In slices: 8 MB as a whole would hold all other requests up for 10 to 20 ms. */
+export async function photoName(file: Uint8Array): Promise<string> {
+  const hash = createHash('sha256');
+  const nextSlice = yieldEvery(1);
+  for (let at = 0; at < file.length; at += SLICE) {
+    hash.update(file.subarray(at, at + SLICE));
+    await nextSlice();
+  }
+  return hash.digest('hex');
+}
 
 const bytesOf = ({ sizes }: PhotoSizes): number => sizes.values().reduce((sum, { length }) => sum + length, 0);
 

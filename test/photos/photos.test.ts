@@ -3,7 +3,8 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { AddedPhotos } from '../../src/commands/photos.ts';
 import { communityId, type SpaceId } from '../../src/domain/ids.ts';
-import { PHOTO_SIZES } from '../../src/domain/photos.ts';
+import { MAX_PHOTO_BYTES, PHOTO_SIZES } from '../../src/domain/photos.ts';
+import { photoName } from '../../src/photos/photos.ts';
 import { accepted } from '../accepted.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 import { emptyPng, grain, jpeg, picture } from './pictures.ts';
@@ -120,6 +121,17 @@ test('a photo is added once, and no more than ten', async () => {
     CONTEXT,
   );
   expect(refused).toMatchObject({ refused: 'ValidationError', details: 'There may be at most 10 photos.' });
+});
+
+test('naming a photo of 8 MB lets others have their turns meanwhile', async () => {
+  const file = Buffer.alloc(MAX_PHOTO_BYTES, 'photo');
+  let turns = 0;
+  const count = setInterval(() => {
+    turns += 1;
+  }, 0);
+  expect(await photoName(file)).toBe(hash('sha256', file, 'hex'));
+  clearInterval(count);
+  expect(turns).toBeGreaterThan(2);
 });
 
 test('a photo that is not there is a 404 in the shape of every error', async () => {
