@@ -72,6 +72,13 @@ export function spaceDayOf({ spaces }: House, index: number) {
   return { ...space, date: inDays(FIRST_DAY + Math.floor(index / spaces.length)) };
 }
 
+/** The terms of the space of a space-day. */
+export function termsIn({ spaces }: House, spaceDay: string): Terms {
+  const space = spaces.find(({ id }) => spaceDay.startsWith(`${id} `));
+  if (space === undefined) throw new Error(`No space: ${spaceDay}`);
+  return space.terms;
+}
+
 /** What a form of the console needs: the cookie of a session, and the token of its forms. */
 export type Session = { readonly cookie: string; readonly csrf: string };
 

@@ -1,14 +1,13 @@
-import { randomBytes } from 'node:crypto';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { recordProof } from '../proof/proof.ts';
 import type { Environment } from '../service/node-process.ts';
-import { temporaryDataDir } from '../service/service-process.ts';
 import { createRandom } from '../soak/random.ts';
 import { violationsIn } from './check.ts';
-import { Fleet } from './fleet.ts';
-import { addHouse, type House, type Party, signIn, spaceDayOf } from './house.ts';
-import { playHistory, readSettled, type Scene } from './play.ts';
+import type { Fleet } from './fleet.ts';
+import { type House, spaceDayOf, termsIn } from './house.ts';
+import { playHistory, readSettled } from './play.ts';
 import type { Recorder } from './recorder.ts';
+import { openScene } from './scene.ts';
 import { asTest, shortest } from './shortest.ts';
 import { type Operation, spaceDays } from './space-day.ts';
 
@@ -22,7 +21,7 @@ const AT_ONCE = 5;
 /** Plays histories under faults, and checks each. @throws the first violation, in its shortest form */
 export async function search(engines: string, servers: Environment): Promise<void> {
   const random = createRandom(SEED);
-  const { house, fleet, scene } = await open(servers);
+  const { house, fleet, scene } = await openScene(servers, { processes: PROCESSES, spaceDays: HISTORIES });
   const rules = spaceDays((spaceDay) => termsIn(house, spaceDay));
   const check = (operations: readonly Operation[]) => {
     const [violation] = violationsIn(rules, operations);
@@ -48,27 +47,6 @@ export async function search(engines: string, servers: Environment): Promise<voi
   record(engines, `${HISTORIES} histories, ${observations} observations, ${fleet.faults.length} faults`);
 }
 
-/** Starts the processes on an empty store with a house, and signs its users in. */
-async function open(servers: Environment): Promise<{ house: House; fleet: Fleet; scene: Scene }> {
-  const secretKey = randomBytes(32);
-  const settings: Environment = {
-    ...servers,
-    DATA_DIR: temporaryDataDir(),
-    SECRET_KEY: secretKey.toString('base64'),
-    DEMO: 'false',
-    LOG_LEVEL: 'warn',
-    CONSOLE_WRITES_PER_MINUTE: '1000',
-  };
-  const house = await addHouse(settings, HISTORIES);
-  const fleet = await Fleet.start(PROCESSES, settings);
-  onTestFinished(() => fleet.stop());
-  const url = fleet.members[0]?.url ?? '';
-  const join = async (party: Party) => ({ ...party, session: await signIn(url, party) });
-  const [community, ...brands] = await Promise.all([house.community, ...house.brands].map(join));
-  if (community === undefined) throw new Error('No community');
-  return { house, fleet, scene: { members: fleet.members, secretKey, community, brands } };
-}
-
 function record(engines: string, tried: string): void {
   console.log(`${engines}: ${tried}, seed ${SEED}`);
   recordProof({
@@ -78,12 +56,6 @@ function record(engines: string, tried: string): void {
     seed: SEED,
   });
 }
-
-const termsIn = ({ spaces }: House, spaceDay: string) => {
-  const space = spaces.find(({ id }) => spaceDay.startsWith(`${id} `));
-  if (space === undefined) throw new Error(`No space: ${spaceDay}`);
-  return space.terms;
-};
 
 /** What cannot have happened, and what was done to the processes meanwhile. */
 function report(house: House, { faults }: Fleet, operations: readonly Operation[]): string {
