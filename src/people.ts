@@ -47,8 +47,10 @@ export async function openPeople(
   const revocation = await createRevocation({ documents, log, clock, logger });
   const userLookups = await openUserLookups(documents);
   const invitationRecords = await openInvitationRecords({ documents, log, clock, logger, users: userLookups });
+  const signUpRecords = await openSignUpRecords({ documents, secretKey, clock });
   const endings = createEndings({
     revocation,
+    signUps: signUpRecords,
     calendarFeeds,
     preferences,
     checkedFiles,
@@ -84,7 +86,7 @@ export async function openPeople(
     }),
     signUps: createSignUps({
       ...linked,
-      records: await openSignUpRecords({ documents, secretKey, clock }),
+      records: signUpRecords,
       countSignUp: createSignUpLimits({ counts, perDay: config.signUpsPerDay }),
       countPassword: (id) => counts.add(['sign-up password', id], SIGN_UP_PASSWORDS),
       nextBrandId: catalogue.nextBrandId,

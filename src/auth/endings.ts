@@ -21,6 +21,7 @@ type Belongings = {
   };
   /** Of the console. */
   readonly checkedFiles: { deleteAllOf(userId: string): Promise<void> };
+  readonly signUps: { endOf(userId: string): Promise<void> };
   readonly preferences: { endOf(userId: string, account?: AccountKey): Promise<void> };
   readonly mail: {
     endAllOf(userId: string): Promise<void>;
@@ -40,7 +41,7 @@ export type Endings = ReturnType<typeof createEndings>;
  * (`webhooks/registrations.ts`).
  */
 export function createEndings(belongings: Belongings) {
-  const { revocation, calendarFeeds, sessions, invitations, checkedFiles, preferences, mail } = belongings;
+  const { revocation, calendarFeeds, sessions, invitations, checkedFiles, signUps, preferences, mail } = belongings;
 
   /** A member gets another role: the invitations of former Managers, and the apps, which may do what the former role could. */
   async function ofRole(userId: string, account: Account, context: ChangeContext): Promise<void> {
@@ -58,6 +59,8 @@ export function createEndings(belongings: Belongings) {
 
   /** A user is removed, after leaving all accounts. Can be repeated. */
   async function ofUser(userId: string, context: ChangeContext): Promise<void> {
+    // First: it would make the user again.
+    await signUps.endOf(userId);
     await revocation.endAllOfUser(userId, context);
     await calendarFeeds.endAllOf(userId, undefined, context);
     await preferences.endOf(userId);

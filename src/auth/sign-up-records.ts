@@ -63,7 +63,7 @@ const begun = declareQuery(SIGN_UPS, (): Find<SignUpDocument> => ({ where: { isB
 
 /** How long the link works. */
 export const SIGN_UP_MS = 24 * 60 * 60_000;
-/** Longer than it takes until a process finishes what another one began. */
+/** For how long what a process began is finished by others, which an outage of the log delays. What was typed stays as long. */
 const BEGUN_MS = 30 * SIGN_UP_MS;
 /** How long the form that confirmed it may be sent again: a double click, or a browser that got no answer. */
 const ENDED_MS = 10 * 60_000;
@@ -119,6 +119,12 @@ export async function openSignUpRecords(deps: {
         const { sealed: _, ...others } = document;
         return { ...others, outcome, isBegun: 'no', expiresAt: after(ENDED_MS) };
       });
+    },
+
+    /** Ends the one that is making a user, who is being removed. */
+    async endOf(userId: string): Promise<void> {
+      for await (const { key, document } of records.find(begun()))
+        if (document.made?.userId === userId) await records.delete(key);
     },
 
     /** The ids of those that were confirmed and are not finished. */

@@ -52,7 +52,7 @@ const TOO_MANY_PASSWORDS = refuse('ValidationError', 'Too many wrong passwords. 
 export function createSignUps(
   deps: LinkedDeps & {
     readonly records: SignUpRecords;
-    readonly users: Pick<Users, 'get' | 'byEmail' | 'addConfirmed' | 'addAccount'>;
+    readonly users: Pick<Users, 'get' | 'byEmail' | 'addConfirmed' | 'addAccount' | 'remove'>;
     /** Counts a sign-up. @returns the wait in milliseconds if there were too many, otherwise 0 */
     readonly countSignUp: (email: string, from: string) => Promise<number>;
     /** Counts a password typed for a sign-up. @returns the same */
@@ -91,6 +91,11 @@ export function createSignUps(
     return signUp === undefined || 'outcome' in signUp ? undefined : signUp;
   }
 
+  async function isOpen(id: string): Promise<boolean> {
+    const signUp = await records.get(id);
+    return signUp !== undefined && !('outcome' in signUp);
+  }
+
   async function isProved({ id, content }: SignUp, { begunHere, password, from }: Proof): Promise<Refusal | undefined> {
     if (begunHere === id) return undefined;
     if ((await deps.countPassword(id)) > 0) return TOO_MANY_PASSWORDS;
@@ -104,7 +109,7 @@ export function createSignUps(
 
   /**
    * Makes all that a confirmed sign-up makes: the user, who has no account yet, so that the address is taken; the brand;
-   * the membership; the request. Each step does nothing the second time.
+   * the membership; the request. Each step does nothing the second time. Removing the user ends it.
    */
   async function complete(
     { id, content }: SignUp,
@@ -118,13 +123,18 @@ export function createSignUps(
     const { userId, brandId } = made;
     const account = brandOf({ brandId });
     const by: ChangeContext = { ...context, actor: { kind: 'user', id: userId, account } };
-    const taken = await users.addConfirmed({ id: userId, email, passwordHash });
-    if (taken !== undefined) {
+    const added = await users.addConfirmed({ id: userId, email, passwordHash });
+    if (isRefusal(added)) {
       await records.end(id, undefined);
-      return HAS_SIGN_IN;
+      return added.refused === 'ResourceNotFound' ? LINK_ENDED : HAS_SIGN_IN;
+    }
+    // Another process made the user, who was removed while this one was held up.
+    if (added === 'added' && !(await isOpen(id))) {
+      await users.remove(userId, by);
+      return LINK_ENDED;
     }
     mustBeDone(await deps.addBrand({ brandId, name }, by));
-    mustBeDone(await users.addAccount(userId, account, 'Manager', by));
+    if (isRefusal(await users.addAccount(userId, account, 'Manager', by))) return LINK_ENDED;
     const outcome = { ...made, ...(await requested(id, brandId, content.wanted, by)) };
     await records.end(id, outcome);
     return outcome;

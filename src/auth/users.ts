@@ -90,18 +90,18 @@ export async function createUsers(deps: {
 
     /**
      * Adds a user who has proved to read mail at the address, and who gets the first account right after. Does nothing if the user is there.
-     * Refuses an address that another user has.
+     * Refuses an address that another user has, and a user who is being removed.
      */
     async addConfirmed({
       id,
       email,
       passwordHash,
-    }: Pick<UserDocument, 'id' | 'email' | 'passwordHash'>): Promise<Refusal | undefined> {
+    }: Pick<UserDocument, 'id' | 'email' | 'passwordHash'>): Promise<'added' | 'there' | Refusal> {
       const { user } = newUser(normalisedEmail(email), [], passwordHash, now(), id);
-      if (await users.insert(id, { ...user, emailConfirmedAt: user.createdAt })) return undefined;
-      return (await found.get(id)) === undefined
-        ? refuse('ValidationError', 'Another user has this address.')
-        : undefined;
+      if (await users.insert(id, { ...user, emailConfirmedAt: user.createdAt })) return 'added';
+      const stored = await users.get(id);
+      if (stored === undefined) return refuse('ValidationError', 'Another user has this address.');
+      return isUser(stored.document) ? 'there' : NO_SUCH_USER;
     },
 
     /** Also signs the user out of every browser. Connected apps stay connected. */
@@ -213,7 +213,9 @@ export async function createUsers(deps: {
       const known = await found.get(id);
       if (known !== undefined) await endings.ofAddress(known, context);
       const isChanged = !isRefusal(await change(id, withoutUser, context, { mayBeLast: true }));
-      await (isChanged ? documents.purge() : endings.ofUser(id, context));
+      // No event ends what belongs to a user without an account, as while a sign-up is being finished.
+      if (!isChanged || known?.memberships.length === 0) await endings.ofUser(id, context);
+      if (isChanged) await documents.purge();
       return isChanged;
     },
 

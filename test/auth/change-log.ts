@@ -34,21 +34,28 @@ export const NO_LOGGER = { error: () => {} };
 type Belongings = Parameters<typeof createEndings>[0];
 
 /** What ends with users who have nothing but apps, unless given. */
-export const endingsOf = (revocation: Revocation, invitations?: Belongings['invitations']) =>
+export const endingsOf = (revocation: Revocation, belongings: Partial<Belongings> = {}) =>
   createEndings({
     revocation,
-    invitations: invitations ?? { withdrawLapsed: async () => {}, withdrawAll: async () => {} },
+    invitations: { withdrawLapsed: async () => {}, withdrawAll: async () => {} },
+    signUps: { endOf: async () => {} },
     calendarFeeds: { endAllOf: async () => {} },
     sessions: { deleteAllOf: async () => {} },
     checkedFiles: { deleteAllOf: async () => {} },
     preferences: { endOf: async () => {} },
     mail: { endAllOf: async () => {}, forgetAddress: async () => {}, forgetTexts: async () => {} },
+    ...belongings,
   });
 
 /** Users, their ended grants, and the events appended about both. */
-export async function openUsers(documents: OperatedDocumentStore, clock: () => number) {
+export async function openUsers(
+  documents: OperatedDocumentStore,
+  clock: () => number,
+  belongings?: Partial<Belongings>,
+) {
   const log = createChangeLog();
   const revocation = await createRevocation({ documents, log, clock, logger: NO_LOGGER });
-  const users = await createUsers({ documents, log, clock, logger: NO_LOGGER, endings: endingsOf(revocation) });
+  const endings = endingsOf(revocation, belongings);
+  const users = await createUsers({ documents, log, clock, logger: NO_LOGGER, endings });
   return { log, revocation, users };
 }

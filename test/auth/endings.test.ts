@@ -28,6 +28,7 @@ async function endedBy(end: (endings: Endings) => Promise<void>): Promise<string
       sessions: { deleteAllOf: ends('sessions') },
       invitations: { withdrawLapsed: ends('lapsed invitations'), withdrawAll: ends('invitations') },
       checkedFiles: { deleteAllOf: ends('files') },
+      signUps: { endOf: ends('sign-up') },
       preferences: { endOf: ends('preferences') },
       mail: { endAllOf: ends('mails'), forgetAddress: ends('kept mails to'), forgetTexts: ends('all kept mails') },
     }),
@@ -61,7 +62,15 @@ test.each<[string, (endings: Endings) => Promise<void>, readonly string[]]>([
   [
     'a user',
     ({ ofUser }) => ofUser(USER, BY_OPERATOR),
-    ['sign-ins and apps usr_1', 'feeds usr_1', 'preferences usr_1', 'files usr_1', 'mails usr_1', 'sessions usr_1'],
+    [
+      'sign-up usr_1',
+      'sign-ins and apps usr_1',
+      'feeds usr_1',
+      'preferences usr_1',
+      'files usr_1',
+      'mails usr_1',
+      'sessions usr_1',
+    ],
   ],
   [
     'an address',

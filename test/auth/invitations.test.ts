@@ -48,9 +48,11 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
     const lookups = await openUserLookups(documents);
     records = await openInvitationRecords({ documents, log, clock, logger: NO_LOGGER, users: lookups });
     const endings = endingsOf(revocation, {
-      withdrawAll: records.withdrawAll,
-      async withdrawLapsed(account, context) {
-        if (isSettling) await records.withdrawLapsed(account, context);
+      invitations: {
+        withdrawAll: records.withdrawAll,
+        async withdrawLapsed(account, context) {
+          if (isSettling) await records.withdrawLapsed(account, context);
+        },
       },
     });
     users = await createUsers({ documents, log, clock, logger: NO_LOGGER, endings });

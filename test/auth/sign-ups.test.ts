@@ -36,6 +36,8 @@ describe.each(documentEngines)('sign-ups on %s', (_name, createDatabase) => {
   let refusal: Refusal | undefined;
   /** The step at which a process dies, once, before or after what it does. */
   let dies: string | undefined;
+  /** What happens while a process is held up before it makes the user. */
+  let beforeUser: (() => Promise<void>) | undefined;
   let ids = 0;
   let wait = 0;
   let passwords = 0;
@@ -57,16 +59,17 @@ describe.each(documentEngines)('sign-ups on %s', (_name, createDatabase) => {
     onTestFinished(() => database.remove());
     documents = await database.open();
     deps = linkDeps(() => now);
-    ({ users, log } = await openUsers(documents, () => now));
     brands = new Map();
     requests = new Map();
     refusal = undefined;
     dies = undefined;
+    beforeUser = undefined;
     wait = 0;
     passwords = 0;
     const secretKey = randomBytes(32);
-    const open = async () => {
-      const records = await openSignUpRecords({ documents, secretKey, clock: () => now });
+    const records = await openSignUpRecords({ documents, secretKey, clock: () => now });
+    ({ users, log } = await openUsers(documents, () => now, { signUps: records }));
+    const open = () => {
       return createSignUps({
         ...deps,
         records: {
@@ -76,7 +79,11 @@ describe.each(documentEngines)('sign-ups on %s', (_name, createDatabase) => {
         },
         users: {
           ...users,
-          addConfirmed: (user) => step('the user', () => users.addConfirmed(user)),
+          addConfirmed: (user) =>
+            step('the user', async () => {
+              await beforeUser?.();
+              return users.addConfirmed(user);
+            }),
           addAccount: (...of) => step('the membership', () => users.addAccount(...of)),
         },
         countSignUp: async () => wait,
@@ -102,7 +109,7 @@ describe.each(documentEngines)('sign-ups on %s', (_name, createDatabase) => {
           }),
       });
     };
-    [signUps, others] = [await open(), await open()];
+    [signUps, others] = [open(), open()];
   });
 
   const begun = async (of: Partial<typeof typed> = {}) => accepted(await signUps.begin({ ...typed, ...of }, FROM));
@@ -198,6 +205,38 @@ describe.each(documentEngines)('sign-ups on %s', (_name, createDatabase) => {
     await isWhole(
       await confirm(token, id, 'form-1').then((first) => (isRefusal(first) ? confirm(token, id, 'form-2') : first)),
     );
+  });
+
+  test.each(['the brand', 'the membership', 'the request', 'the end'])(
+    'a user who is removed while %s is still missing stays removed',
+    async (name) => {
+      for (const how of ['removed', 'removed and retried at once']) {
+        const id = await begun();
+        const token = await linkOf(id);
+        dies = `before ${name}`;
+        await expect(confirm(token, id)).rejects.toThrow(`died before ${name}`);
+        const [user] = await users.list();
+        expect(await users.remove(user?.id ?? '', BY_OPERATOR), how).toBe(true);
+        if (how === 'removed') await others.finishChanges();
+        expect(await confirm(token, id, 'form-1', others), how).toBe(LINK_ENDED);
+        await others.finishChanges();
+        expect(await users.list(), how).toEqual([]);
+        expect(await stored(), how).not.toContain('sealed');
+      }
+    },
+  );
+
+  test('a process that was held up before it made the user does not bring back one who was removed meanwhile', async () => {
+    const id = await begun();
+    const token = await linkOf(id);
+    beforeUser = async () => {
+      beforeUser = undefined;
+      const { user } = accepted(await confirm(token, id, 'form-1', others));
+      expect(await users.remove(user.id, BY_OPERATOR)).toBe(true);
+    };
+    expect(await confirm(token, id)).toBe(LINK_ENDED);
+    await others.finishChanges();
+    expect(await users.list()).toEqual([]);
   });
 
   test('of two sign-ups with one address, and of an address taken meanwhile, the first wins, and the other makes nothing', async () => {
