@@ -211,11 +211,6 @@ export const MAY_IMPORT = {
     ],
     ...['attempt-counts.ts', 'console-client.ts', 'paths.ts'].map((file) => `authorization-server/${file}`),
   ],
-  // Pages that need no session: forgotten passwords, addresses to confirm, invitations.
-  'console/links': [
-    ...['console/parts', 'auth', 'html', 'domain', 'http', 'text'],
-    'authorization-server/authorization-server.ts',
-  ],
   // The live feed follows the log until the read models show it.
   'console/live': ['console/sessions', 'html', 'domain', 'http', 'event-store', 'read-models', 'webhooks/webhooks.ts'],
   'console/spaces': ['console/parts', 'contract', 'queries', 'html', 'projections', 'domain', 'http', 'runtime'],
@@ -224,6 +219,11 @@ export const MAY_IMPORT = {
   'console/connections': ['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'runtime'],
   'console/your-account': ['console/parts', 'console/spaces', 'contract', 'auth', 'html', 'mail', 'domain'],
   'console/find': ['console/parts', 'console/live', 'queries', 'contract', 'html', 'projections', 'domain'],
+  // Pages that need no session: forgotten passwords, addresses to confirm, invitations.
+  'console/links': [
+    ...['console/parts', 'console/find', 'auth', 'queries', 'html', 'domain', 'http', 'text'],
+    'authorization-server/authorization-server.ts',
+  ],
   // Pages for people without an account. Their counts of readers are records.
   'console/public': ['console/parts', 'console/find', 'auth', 'queries', 'html', 'domain', 'document-store'],
   'console/requests': ['console/parts', 'queries', 'contract', 'html', 'projections', 'domain', 'runtime'],

@@ -3,6 +3,8 @@ import type { Collection, DocumentStore, Find } from '../document-store/document
 import { declareQuery } from '../document-store/queries.ts';
 import type { BookingDetails } from '../domain/booking-details.ts';
 import { toTimestamp } from '../domain/calendar.ts';
+import type { Refusal } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import type { BookingId, BrandId, Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
@@ -28,22 +30,22 @@ export type SignedUp = Made & {
   /** The request that was sent. */
   readonly bookingId?: BookingId;
   /** Why the request was not sent. */
-  readonly refusal?: string;
-  /** The space that was wanted, and when. */
-  readonly wanted?: Pick<WantedBooking, 'spaceId' | 'date' | 'startHour'>;
+  readonly refusal?: Refusal;
+  /** What was wanted, if no request was sent. */
+  readonly wanted?: WantedBooking;
 };
 
 type SignUpDocument = {
   readonly createdAt: Timestamp;
   readonly expiresAt: Timestamp;
-  /** Absent once it has ended. */
-  readonly sealed?: string;
+  /** What was typed; what came of it, once it has ended. */
+  readonly sealed: string;
+  readonly hasEnded?: true;
   /** From its confirmation until all of it is made. */
   readonly isBegun: 'yes' | 'no';
   readonly made?: Made;
   /** The digest of the form that confirmed it. */
   readonly form?: string;
-  readonly outcome?: SignedUp;
 };
 
 /** A sign-up that has not ended. */
@@ -79,15 +81,20 @@ export async function openSignUpRecords(deps: {
   const { secretKey, clock } = deps;
   const records = await deps.documents.open(SIGN_UPS);
   const after = (ms: number) => toTimestamp(clock() + ms);
+  const sealFor = (id: string, content: SignUpContent | SignedUp): string =>
+    seal(secretKey, purposes.signUp(id), JSON.stringify(content));
 
   async function get(id: string): Promise<SignUp | EndedSignUp | undefined> {
     const document = (await records.get(id))?.document;
     if (document === undefined || Date.parse(document.expiresAt) <= clock()) return undefined;
-    const { createdAt, sealed, form, outcome } = document;
-    if (outcome !== undefined) return { createdAt, outcome, ...(form !== undefined && { form }) };
-    if (sealed === undefined) return undefined;
-    const content: SignUpContent = JSON.parse(unseal(secretKey, purposes.signUp(id), sealed));
-    return { id, createdAt, content };
+    const { createdAt, sealed, form, hasEnded } = document;
+    const text = unseal(secretKey, purposes.signUp(id), sealed);
+    if (!hasEnded) {
+      const content: SignUpContent = JSON.parse(text);
+      return { id, createdAt, content };
+    }
+    const outcome: SignedUp = JSON.parse(text);
+    return { createdAt, outcome, ...defined({ form }) };
   }
 
   return {
@@ -96,28 +103,31 @@ export async function openSignUpRecords(deps: {
     async add(content: SignUpContent): Promise<SignUp> {
       const id = `sgn_${randomBytes(12).toString('base64url')}`;
       const createdAt = after(0);
-      const sealed = seal(secretKey, purposes.signUp(id), JSON.stringify(content));
-      await records.insert(id, { createdAt, expiresAt: after(SIGN_UP_MS), sealed, isBegun: 'no' });
+      await records.insert(id, {
+        createdAt,
+        expiresAt: after(SIGN_UP_MS),
+        sealed: sealFor(id, content),
+        isBegun: 'no',
+      });
       return { id, createdAt, content };
     },
 
     /** Begins to make what a sign-up makes. @returns its ids, the same each time; undefined if it has ended */
     async begin(id: string, ids: () => Promise<Made>, form: string | undefined): Promise<Made | undefined> {
       const { stored } = await records.update(id, async (document) => {
-        if (document?.sealed === undefined || document.made !== undefined) return undefined;
+        if (document === undefined || document.made !== undefined) return undefined;
         const made = await ids();
         return { ...document, made, isBegun: 'yes', expiresAt: after(BEGUN_MS), ...(form !== undefined && { form }) };
       });
-      return stored?.document.sealed === undefined ? undefined : stored.document.made;
+      return stored?.document.hasEnded ? undefined : stored?.document.made;
     },
 
-    /** Erases what was typed. @param outcome undefined if nothing was made */
+    /** Erases what was typed, but for a request that was not sent. @param outcome undefined if nothing was made */
     async end(id: string, outcome: SignedUp | undefined): Promise<void> {
       if (outcome === undefined) return void (await records.delete(id));
       await records.update(id, (document) => {
-        if (document?.sealed === undefined) return undefined;
-        const { sealed: _, ...others } = document;
-        return { ...others, outcome, isBegun: 'no', expiresAt: after(ENDED_MS) };
+        if (document === undefined || document.hasEnded) return undefined;
+        return { ...document, sealed: sealFor(id, outcome), hasEnded: true, isBegun: 'no', expiresAt: after(ENDED_MS) };
       });
     },
 

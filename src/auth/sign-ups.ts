@@ -6,7 +6,6 @@ import { isRefusal, type Refusal, refuse, refuseField, refuseFor } from '../doma
 import { isAddress, normalisedEmail } from '../domain/email-address.ts';
 import type { BookingId, BrandId } from '../domain/ids.ts';
 import { NAME, wrongText } from '../domain/limits.ts';
-import { picked } from '../domain/picked.ts';
 import type { LinkedDeps, TimedLink } from './link-mail.ts';
 import { LINK_ENDED, LINK_PATHS } from './links.ts';
 import { hashPassword, isPassword } from './passwords.ts';
@@ -147,10 +146,9 @@ export function createSignUps(
     context: ChangeContext,
   ): Promise<Omit<SignedUp, 'userId' | 'brandId'>> {
     if (wanted === undefined) return {};
-    const of = { wanted: picked(wanted, ['spaceId', 'date', 'startHour']) };
-    if (!isWhole(wanted)) return of;
+    if (!isWhole(wanted)) return { wanted };
     const booking = await deps.request({ brandId, details: wanted, idempotencyKey: id }, context);
-    return isRefusal(booking) ? { ...of, refusal: booking.details } : { ...of, bookingId: booking.bookingId };
+    return isRefusal(booking) ? { wanted, refusal: booking } : { bookingId: booking.bookingId };
   }
 
   return {

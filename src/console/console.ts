@@ -122,7 +122,6 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     if (deps.settings.signUp !== undefined)
       signUpRoutes(links, {
         ...deps,
-        publishedName: async (id) => (await queries.published.space(id))?.space.name,
         begunIn: signUpCookie(cookies),
         firstSignIn,
       });

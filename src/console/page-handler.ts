@@ -146,7 +146,9 @@ export function createPageHandler(deps: PageHandlerDeps) {
     if (isTurnUsedUp()) await nextSlice();
     const content = pageOf(answer, visit, isForm);
     const left = isRefresh(request) ? [] : cookies.takeFlash(request, reply, sessions.ownersOf(current));
-    const flash = [...left, ...(visit.restored ? [FORM_RESTORED] : []), ...(content.flash ?? [])];
+    // A request that a sign-up began with comes with a message of its own.
+    const restored = visit.restored !== undefined && left.length === 0 ? [FORM_RESTORED] : [];
+    const flash = [...left, ...restored, ...(content.flash ?? [])];
     return renderer.render(request, reply, visit, { ...content, flash }, live);
   }
 

@@ -63,6 +63,12 @@ export function createPublishedQueries(deps: QueryDeps, openDays: ReturnType<typ
       return new Set('refused' in found ? [] : found.days.map(({ date }) => date));
     },
 
+    /** The hours of a day at which an event can start in a published space. */
+    async freeHours({ space }: Published, date: PlainDate): Promise<readonly number[]> {
+      const found = await openDays({ account: ownerOf(space), spaces: [space], from: date, to: date, limit: 1 });
+      return 'refused' in found ? [] : (found.days[0]?.openHours ?? []);
+    },
+
     /** A house with published spaces, in its groups; undefined if it has none. */
     async house(communityId: number) {
       const community = await readModels.collection(communities).get(String(communityId));

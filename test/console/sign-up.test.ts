@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { brandId } from '../../src/domain/ids.ts';
+import { WEEKDAYS, weekdayOf } from '../../src/domain/calendar.ts';
+import { brandId, cents, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser, type Page } from '../browser.ts';
 import { inProcess, useDataDir } from '../cli/in-process.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
-import { runService } from '../running-service.fixture.ts';
+import { CONTEXT, runService } from '../running-service.fixture.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -57,6 +58,7 @@ test('a planner without an account asks for a room, confirms the address, and is
   const { catalogue } = core().commands;
   accepted(await catalogue.describeSpace({ spaceId: space().id, wanted: { published: null } }, BY_OPERATOR));
   expect((await browser.open(wanted(14))).text).not.toContain(space().name);
+  accepted(await catalogue.describeSpace({ spaceId: space().id, wanted: { published: true } }, BY_OPERATOR));
   const before = await core().queries.operator.brands();
   const { page } = await signUp({ email: 'Fern@Example.com' }, wanted(14), browser);
   expect([page.url.pathname, page.title]).toEqual(['/sign-up/sent', 'Check your mail · Venue Booking']);
@@ -94,31 +96,103 @@ test('a planner without an account asks for a room, confirms the address, and is
   expect((await newBrowser().signIn({ email: 'fern@example.com', password: PASSWORD })).status).toBe(200);
 });
 
-test('a request that cannot be sent any more says why and offers the room, and one without an hour leads there', async () => {
-  const taken = await signUp({ email: 'late@example.com' }, wanted(14));
-  const page = await taken.browser.send(
-    await taken.browser.open(linkIn((await mailsTo('late@example.com'))[0])),
-    '/confirm',
-  );
+/** The first page after the link in the mail to an address was confirmed. */
+const confirmed = async (browser: Browser, address: string) =>
+  browser.send(await browser.open(linkIn((await mailsTo(address))[0])), '/confirm');
+
+/** What the fields of the request show. */
+const typedOn = (page: Page) => Object.fromEntries(page.form(`/console/find/${space().id}`).body);
+
+test('a request that cannot be sent any more keeps what was typed, says why and offers other hours', async () => {
+  const taken = await signUp({ email: 'late@example.com' }, wanted(18));
+  const request = { spaceId: spaceId(space().id), date: DATE, startHour: 18 };
+  const other = { brandId: brandId(running.demo.brands[0].id), details: request } as const;
+  accepted(await core().commands.bookings.request(other, CONTEXT));
+  const page = await confirmed(taken.browser, 'late@example.com');
   expect(page.url.pathname).toBe(`/console/find/${space().id}`);
   expect(page.url.search).toContain(`date=${DATE}`);
-  expect(page.flash).toMatch(/signed up, but your request was not sent\. .*overlaps/);
-
-  const open = await signUp({ email: 'open@example.com' }, `/sign-up?space=${space().id}&date=${DATE}`);
-  const room = await open.browser.send(
-    await open.browser.open(linkIn((await mailsTo('open@example.com'))[0])),
-    '/confirm',
+  expect(page.flash).toContain(
+    'You are signed up, but your request was not sent. 18:00 is no longer free: requested by another brand, which waits for an answer. Choose another time.',
   );
+  expect(page.flash).not.toContain('saved');
+  expect(typedOn(page)).toMatchObject({ date: DATE, guests: '20', message: 'Two long tables,\nplease' });
+  const sent = await taken.browser.send(page, `/console/find/${space().id}`, { startHour: '10' });
+  expect(sent.url.pathname).toMatch(/^\/console\/bookings\/\d+$/);
+  expect(sent.text).toContain('Two long tables');
+});
+
+test('a request without an hour leads to the room, with what was typed', async () => {
+  const asked = `/sign-up?space=${space().id}&date=${inDays(41)}&guests=20&message=Tables`;
+  const open = await signUp({ email: 'open@example.com' }, asked);
+  const room = await confirmed(open.browser, 'open@example.com');
   expect([room.url.pathname, room.flash]).toEqual([
     `/console/find/${space().id}`,
     'You are signed up. Choose a time, and send your request.',
   ]);
+  expect(typedOn(room)).toMatchObject({ date: inDays(41), guests: '20', message: 'Tables' });
   const none = await signUp({ email: 'none@example.com' });
-  const start = await none.browser.send(
-    await none.browser.open(linkIn((await mailsTo('none@example.com'))[0])),
-    '/confirm',
-  );
+  const start = await confirmed(none.browser, 'none@example.com');
   expect([start.url.pathname, start.flash]).toEqual(['/console/find', 'You are signed up.']);
+});
+
+test('only hours that can be requested are offered, and others are refused in plain words, before a mail is sent', async () => {
+  const { catalogue } = core().commands;
+  const { id: communityId } = running.demo.communities[0];
+  const terms = {
+    name: 'Attic',
+    eventFee: cents(10_000),
+    durationHours: 4,
+    windowStart: 9,
+    windowEnd: 22,
+    answerHours: 24,
+  };
+  const hours = { windowStart: 9, windowEnd: 22 };
+  const week = WEEKDAYS.map((day) => (day === weekdayOf(inDays(30)) ? ('closed' as const) : hours));
+  const limits = { noticeHours: 72, horizonDays: 60, week };
+  const attic = accepted(await catalogue.addSpace({ ...terms, ...limits, communityId }, BY_OPERATOR));
+  accepted(await catalogue.describeSpace({ spaceId: attic, wanted: { published: true, seated: 40 } }, BY_OPERATOR));
+  const details = { spaceId: attic, date: inDays(31), startHour: 14 };
+  accepted(await core().commands.bookings.request({ brandId: brandId(running.demo.brands[0].id), details }, CONTEXT));
+  const browser = newBrowser();
+  const address = (date: string, startHour = 10) =>
+    `/sign-up?space=${attic}&date=${date}&startHour=${startHour}&message=Tables`;
+  const hoursOn = (page: Page) =>
+    [...page.text.matchAll(/<option value="(\d+)"/g)].map(([, hour]) => Number(hour)).filter((hour) => hour < 24);
+  expect(hoursOn(await browser.open(address(inDays(32))))).toEqual([9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]);
+  expect(hoursOn(await browser.open(address(inDays(31))))).toEqual([9, 10, 18, 19, 20, 21]);
+
+  for (const [date, startHour, said] of [
+    [inDays(-1), 10, /is over\. Choose another day/],
+    [inDays(1), 10, /No time can be requested on .*Choose another day/],
+    [inDays(30), 10, /No time can be requested on/],
+    [inDays(90), 10, /No time can be requested on/],
+    [inDays(31), 14, /14:00 cannot be requested on .*Choose another time/],
+    [inDays(31), 3, /03:00 cannot be requested on/],
+  ] as const) {
+    const page = await browser.open(address(date, startHour));
+    expect([page.status, page.flash]).toEqual([200, expect.stringMatching(said)]);
+    expect(page.text).not.toMatch(/booked|requested by|startHour \d/);
+    const sent = await browser.send(page, '/sign-up', {
+      brandName: 'Fern',
+      email: 'impossible@example.com',
+      password: PASSWORD,
+      date,
+      startHour: String(startHour),
+    });
+    expect([sent.status, sent.flash]).toEqual([422, expect.stringMatching(said)]);
+    expect(sent.text).toContain('Tables');
+  }
+  expect((await browser.open(address(inDays(30)))).text).toContain('Next free day');
+  const many = await browser.open(`${address(inDays(32))}&guests=41`);
+  expect(many.flash).toContain('This space takes up to 40 guests');
+  expect((await core().mail.inbox?.list())?.filter(({ to }) => to === 'impossible@example.com')).toEqual([]);
+
+  accepted(await catalogue.closeSpace(attic, BY_OPERATOR));
+  const closed = await browser.open(address(inDays(32)));
+  expect(closed.text).toContain('This space is not taking bookings at the moment.');
+  expect(hoursOn(closed)).toEqual([]);
+  const typed = { brandName: 'Fern', email: 'closed@example.com', password: PASSWORD };
+  expect((await browser.send(closed, '/sign-up', typed)).url.pathname).toBe('/sign-up/sent');
 });
 
 test('on another device the link needs the password, so a stranger cannot sign up the address of another person', async () => {

@@ -3,7 +3,7 @@ import { DETAIL_LABELS } from '../../contract/booking.ts';
 import { type BookingDetails, wrongDetails } from '../../domain/booking-details.ts';
 import { daysLater, isPlainDate, localDate, weekdayOf } from '../../domain/calendar.ts';
 import { type DayTerms, termsOn } from '../../domain/day-terms.ts';
-import { isRefusal, type Refusal } from '../../domain/decision.ts';
+import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import { capacityOf } from '../../domain/description.ts';
 import type { PlainDate } from '../../domain/ids.ts';
@@ -36,17 +36,10 @@ import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.
 import { readDate } from '../parts/typed-dates.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type BrandVisit, may } from '../parts/visit.ts';
+import { startTimes, whyRefused } from './refused-request.ts';
 import { shortlistButton } from './shortlist.ts';
 import { type CarriedFields, fieldsOf, hourIn, monthPath, spacePath } from './space-path.ts';
-import {
-  CLOSED,
-  isFree,
-  nextFreeDay,
-  notFreeNotice,
-  type StartTimes,
-  startTimeField,
-  whyNoneFree,
-} from './start-times.ts';
+import { isFree, nextFreeDay, notFreeNotice, startTimeField, whyNoneFree } from './start-times.ts';
 
 /** Days in the strip of links, each with its number of free start times. */
 const DAYS_AHEAD = 7;
@@ -107,35 +100,6 @@ async function dayToRepeat(queries: Queries, visit: BrandVisit, space: Space, { 
     (await nextFreeDay(queries, wanted, today, LOOK_AHEAD_DAYS)) ??
     daysLater(today, 1)
   );
-}
-
-async function whyRefused(
-  queries: Queries,
-  { account }: BrandVisit,
-  space: Space,
-  { spaceId, date, startHour }: BookingDetails,
-  refusal: Refusal,
-): Promise<Problems> {
-  if (refusal.reason === 'KeyReused') return { '': SENT_BEFORE };
-  if (refusal.refused !== 'SlotUnavailable') return problemOf(refusal, DETAIL_LABELS);
-  const { closed } = await startTimes(queries, { account, spaceId, date });
-  const kind = closed(startHour);
-  const why = kind === undefined ? '' : `: ${CLOSED[kind].long(space)}`;
-  return { startHour: `${clock(startHour)} is no longer free${why}. Choose another time.` };
-}
-
-async function startTimes(
-  { availability }: Queries,
-  wanted: Parameters<Queries['availability']>[0],
-): Promise<StartTimes> {
-  const result = await availability(wanted);
-  return isRefusal(result)
-    ? { slots: [], closed: () => undefined, freeFrom: (hour) => hour }
-    : {
-        slots: result.timeSlots(),
-        closed: (hour) => result.closed(hour),
-        freeFrom: (hour) => result.freeFrom(hour),
-      };
 }
 
 /** The number of free start times on each of the days from a date on. */
@@ -223,9 +187,6 @@ const reviewsOf = ({ rating, latest }: Rated, { timeZone }: Space): Html =>
   html`<section class="card" id="reviews" aria-labelledby="reviews-title"><div class="row apart">
 <h2 id="reviews-title">${latest.length < rating.count ? 'Latest reviews' : 'Reviews'}</h2>${ratingText(rating)}</div>
 ${latest.map((review) => html`<article class="stack tight">${reviewText(review, timeZone)}</article>`)}</section>`;
-
-const SENT_BEFORE =
-  'This form was already sent, and its request is in My bookings. Nothing was sent this time. To request this as well, send it again.';
 
 type ReadRequest = { readonly details: BookingDetails } | { readonly details?: undefined; readonly problems: Problems };
 

@@ -1,37 +1,38 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LINK_PATHS, SIGN_UP_PATH } from '../../auth/links.ts';
 import { HAS_SIGN_IN, type NewBrand, type SignUp, type SignUps, type WantedBooking } from '../../auth/sign-ups.ts';
-import type { Account } from '../../domain/account.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
-import { spaceId } from '../../domain/ids.ts';
-import { CAPACITY, EMAIL, HOUR, isWithin, MESSAGE, NAME } from '../../domain/limits.ts';
-import { clock, longDate, tryAgainIn } from '../../html/formats.ts';
-import { type Html, html, named } from '../../html/html.ts';
+import { EMAIL, NAME } from '../../domain/limits.ts';
+import { tryAgainIn } from '../../html/formats.ts';
+import { html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
-import {
-  controlsOf,
-  dateField,
-  field,
-  hiddenField,
-  onceField,
-  PASSWORD_HINT,
-  passwordField,
-  problemOf,
-  select,
-  textArea,
-} from '../parts/forms.ts';
+import { whyRefused } from '../find/refused-request.ts';
+import { spacePath } from '../find/space-path.ts';
+import { field, hasProblems, onceField, PASSWORD_HINT, passwordField, problemOf } from '../parts/forms.ts';
 import { addressOf, type Fields } from '../parts/links.ts';
+import type { PageDeps } from '../parts/routes.ts';
 import { readDate } from '../parts/typed-dates.ts';
-import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
+import type { Form, Problems } from '../parts/typed-form.ts';
 import { type CardPage, contextOf, donePage, type LinkRoutes, linkForm, sendCard, sendEnded } from './link-page.ts';
+import {
+  dayOfRequest,
+  fieldsOf,
+  type Offer,
+  offerOf,
+  problemsIn,
+  REQUEST_LABELS,
+  requestFields,
+  wantedIn,
+  wantedView,
+} from './sign-up-request.ts';
 
 const CONFIRM = LINK_PATHS.signUp;
 const SENT = `${SIGN_UP_PATH}/sent`;
 type Deps = {
   readonly signUps: SignUps;
-  /** The name of a space that everyone may see; undefined for others, whose names strangers may not know. */
-  readonly publishedName: (spaceId: number) => Promise<string | undefined>;
+  readonly queries: PageDeps['queries'];
+  readonly clock: () => number;
   /** The sign-up that began in a browser, in which its link needs no password. */
   readonly begunIn: {
     get(request: FastifyRequest): string | undefined;
@@ -41,7 +42,11 @@ type Deps = {
   readonly firstSignIn: (
     request: FastifyRequest,
     reply: FastifyReply,
-    of: Pick<NewBrand, 'user'> & { readonly account: Account; readonly flash: Flash; readonly to: string },
+    of: Pick<NewBrand, 'user' | 'account'> & {
+      readonly flash: Flash;
+      readonly to: string;
+      readonly form?: { readonly path: string; readonly fields: Fields };
+    },
   ) => Promise<FastifyReply>;
 };
 
@@ -51,8 +56,8 @@ export function signUpRoutes(routes: LinkRoutes, deps: Deps): void {
   const { signUps, begunIn, firstSignIn } = deps;
 
   async function signUpPage(form: Form, problems: Problems = {}): Promise<CardPage> {
-    const wanted = idOf(form.text('space'));
-    return pageOf(form, problems, wanted === undefined ? undefined : await deps.publishedName(wanted));
+    const wanted = wantedIn(form);
+    return pageOf(form, problems, wanted, wanted && (await offerOf(deps.queries.published, wanted, deps.clock())));
   }
 
   async function refused(reply: FastifyReply, form: Form, refusal: Refusal): Promise<FastifyReply> {
@@ -63,18 +68,21 @@ export function signUpRoutes(routes: LinkRoutes, deps: Deps): void {
     return sendCard(reply, await signUpPage(form, { '': problem }), 429);
   }
 
-  get(SIGN_UP_PATH, async (query, _request, reply) => sendCard(reply, await signUpPage(query)));
+  get(SIGN_UP_PATH, async (query, _request, reply) => sendCard(reply, await signUpPage(query), 200));
 
   // Status, text and work are the same for every address: it is looked up only when the mail is written.
   post(SIGN_UP_PATH, async (form, request, reply) => {
+    const wanted = wantedIn(form);
     const typed = {
       brandName: form.text('brandName'),
       email: form.text('email'),
       password: form.password(),
-      ...defined({ wanted: wantedIn(form) }),
+      ...defined({ wanted }),
     };
     const { problem } = form.text('date') === '' ? {} : readDate(form.text('date'));
     if (problem !== undefined) return sendCard(reply, await signUpPage(form, { date: problem }));
+    const offer = wanted && (await offerOf(deps.queries.published, wanted, deps.clock()));
+    if (wanted !== undefined && hasProblems(problemsIn(wanted, offer))) return sendCard(reply, await signUpPage(form));
     const id = await signUps.begin(typed, request.ip);
     if (isRefusal(id)) return refused(reply, form, id);
     begunIn.set(reply, id);
@@ -102,7 +110,7 @@ export function signUpRoutes(routes: LinkRoutes, deps: Deps): void {
       from: request.ip,
     };
     const brand = await signUps.confirm(token, proof, contextOf(request));
-    if (!isRefusal(brand)) return firstSignIn(request, reply, { ...brand, ...firstPageOf(brand) });
+    if (!isRefusal(brand)) return firstSignIn(request, reply, { ...brand, ...(await firstPageOf(deps, brand)) });
     if (brand === HAS_SIGN_IN) return sendCard(reply, hasSignIn(brand), 422);
     const signUp = await signUps.check(token);
     return signUp === undefined
@@ -118,36 +126,20 @@ const LABELS = {
   brandName: 'Name of the brand',
   email: 'E-mail',
   password: 'Password',
-  date: 'Date',
-  startHour: 'Start time',
-  guests: 'Guests',
-  message: 'Message',
+  ...REQUEST_LABELS,
 } as const;
 
-/** The space that the person wants, and what else the address says about the request. */
-function wantedIn(form: Form): WantedBooking | undefined {
-  const space = idOf(form.text('space'));
-  if (space === undefined) return undefined;
-  const startHour = form.integer('startHour');
-  const { date } = form.text('date') === '' ? {} : readDate(form.text('date'));
-  return defined({
-    spaceId: spaceId(space),
-    date,
-    startHour: isWithin(startHour, HOUR) ? startHour : undefined,
-    guests: form.text('guests') === '' ? undefined : form.integer('guests'),
-    message: form.lines('message') || undefined,
-  });
-}
-
-function pageOf(form: Form, problems: Problems, room: string | undefined): CardPage {
-  const wanted = wantedIn(form);
+function pageOf(form: Form, wrong: Problems, wanted: WantedBooking | undefined, offer: Offer | undefined): CardPage {
+  // What the address asks for may have become impossible since it was made.
+  const problems = wanted === undefined ? wrong : { ...problemsIn(wanted, offer), ...wrong };
   const texts = Object.values(problems);
-  const request = wanted && requestFields(form, problems, room);
+  const request = wanted && requestFields(form, wanted, problems, offer);
   return {
     title: 'Sign up',
     lead: 'For brands that look for a space. You confirm your address with a link that we send to it.',
     problem: texts.length === 0 ? undefined : texts.join(' '),
-    main: html`<form class="fields" method="post" action="${SIGN_UP_PATH}">${request}
+    main: html`${wanted && dayOfRequest(form, wanted, problems, offer)}
+<form class="fields" method="post" action="${SIGN_UP_PATH}">${request}
 ${field({
   name: 'brandName',
   label: LABELS.brandName,
@@ -170,44 +162,6 @@ ${passwordField({ name: 'password', label: LABELS.password, hint: PASSWORD_HINT,
 <button class="button full" type="submit">Sign up</button></form>
 <p class="small">You have a sign-in? <a href="${signInFor(wanted)}">Sign in</a></p>`,
   };
-}
-
-/** The request that is sent once the address is confirmed. All of it but the space can be chosen later. */
-function requestFields(form: Form, problems: Problems, room: string | undefined): Html {
-  const control = controlsOf(form, problems);
-  const hours = Array.from({ length: HOUR.max + 1 }, (_, hour) => ({ value: String(hour), label: clock(hour) }));
-  const of = room !== undefined && html` for ${named(room)}`;
-  return html`${hiddenField('space', form.text('space'))}<fieldset class="field stack"><legend>Your request${of}</legend>
-<p class="hint">It is sent once you have confirmed your address. You can also choose later.</p>
-<div class="fields-row">${dateField({ ...control('date', LABELS.date) })}
-${select({ ...control('startHour', LABELS.startHour), options: [{ value: '', label: 'Choose' }, ...hours] })}
-${field({
-  ...control('guests', LABELS.guests),
-  type: 'number',
-  attributes: { ...CAPACITY, inputmode: 'numeric' },
-})}</div>
-${textArea({
-  ...control('message', LABELS.message),
-  value: form.lines('message'),
-  attributes: { maxlength: MESSAGE.max, rows: 3 },
-})}
-</fieldset>`;
-}
-
-/** What is sent for a person, or begun: without the name of the space, which strangers may not know. */
-function wantedView({ date, startHour, guests, message }: WantedBooking): Html | false {
-  const facts: readonly (readonly [label: string, text: string])[] = Object.entries(
-    defined({
-      Date: date && longDate(date),
-      'Start time': startHour === undefined ? undefined : clock(startHour),
-      Guests: guests === undefined || Number.isNaN(guests) ? undefined : String(guests),
-      Message: message,
-    }),
-  );
-  if (facts.length === 0) return false;
-  return html`<section class="stack tight full" aria-labelledby="wanted"><h2 id="wanted">Your request</h2>
-<p>It is sent once you have confirmed your address.</p>
-<dl class="facts">${facts.map(([label, text]) => html`<dt>${label}</dt><dd>${named(text)}</dd>`)}</dl></section>`;
 }
 
 const confirmPage = (token: string, { content }: SignUp, isHere: boolean, problem?: string): CardPage => ({
@@ -234,18 +188,16 @@ const hasSignIn = ({ details }: Refusal): CardPage => ({
 });
 
 /** The page of a space, with what the person had chosen there. */
-const spaceAddress = ({
-  spaceId: id,
-  date,
-  startHour,
-}: Pick<WantedBooking, 'spaceId' | 'date' | 'startHour'>): string =>
-  addressOf(`/console/find/${id}`, defined({ date, start: startHour?.toString() }) satisfies Fields);
+const spaceAddress = ({ spaceId, date, startHour }: WantedBooking): string =>
+  addressOf(spacePath(spaceId, {}), defined({ date, start: startHour?.toString() }) satisfies Fields);
 
 const signInFor = (wanted: WantedBooking | undefined): string =>
   addressOf('/console/sign-in', { to: wanted === undefined ? '/console' : spaceAddress(wanted) });
 
-/** Where a new user begins: at the request that was sent, or at the space that was wanted. */
-function firstPageOf({ outcome }: NewBrand): { readonly to: string; readonly flash: Flash } {
+type FirstPage = Pick<Parameters<Deps['firstSignIn']>[2], 'to' | 'flash' | 'form'>;
+
+/** Where a new user begins: at the request that was sent, or at the space that was wanted, with what was typed. */
+async function firstPageOf({ queries, clock: now }: Deps, { account, outcome }: NewBrand): Promise<FirstPage> {
   const { bookingId, wanted, refusal } = outcome;
   if (bookingId !== undefined)
     return {
@@ -253,13 +205,18 @@ function firstPageOf({ outcome }: NewBrand): { readonly to: string; readonly fla
       flash: { kind: 'done', text: 'You are signed up, and your request was sent.' },
     };
   if (wanted === undefined) return { to: '/console', flash: { kind: 'done', text: 'You are signed up.' } };
-  return refusal === undefined
-    ? {
-        to: spaceAddress(wanted),
-        flash: { kind: 'done', text: 'You are signed up. Choose a time, and send your request.' },
-      }
-    : {
-        to: spaceAddress(wanted),
-        flash: { kind: 'problem', text: `You are signed up, but your request was not sent. ${refusal}` },
-      };
+  const { space: _, ...fields } = fieldsOf(wanted);
+  const shown = { to: spaceAddress(wanted), form: { path: spacePath(wanted.spaceId, {}), fields } };
+  if (refusal === undefined)
+    return {
+      ...shown,
+      flash: { kind: 'done', text: 'You are signed up. Choose a time, and send your request.' },
+    };
+  const space = await queries.spaces.get(account, wanted.spaceId);
+  const { date, startHour } = wanted;
+  const isKnown = space !== undefined && date !== undefined && startHour !== undefined;
+  const why = isKnown
+    ? Object.values(await whyRefused(queries, { account, now: now() }, space, { date, startHour }, refusal)).join(' ')
+    : refusal.details;
+  return { ...shown, flash: { kind: 'problem', text: `You are signed up, but your request was not sent. ${why}` } };
 }

@@ -3,10 +3,10 @@ import { Form } from '../parts/typed-form.ts';
 import type { Cookies } from './cookies.ts';
 
 /**
- * A form that was rejected because its session had ended is filled in again on its page after the next sign-in. It travels in a
- * sealed cookie, for the user and the account it was made for (docs/decisions/console.md).
+ * A form that was rejected because its session had ended is filled in again on its page after the next sign-in, and a request that a sign-up
+ * began with on that of its space. It travels in a sealed cookie, for the user and the account it was made for (docs/decisions/console.md).
  */
-type RestoredForm = {
+export type RestoredForm = {
   readonly path: string;
   /** See `Sessions.ownerOf`. */
   readonly owner: string;
@@ -43,7 +43,11 @@ export function saveForm(cookies: Cookies, request: FastifyRequest, reply: Fasti
       ([name, value]) => name !== 'csrf' && name !== 'once' && !ArrayBuffer.isView(value),
     ),
   );
-  const saved: RestoredForm = { path, owner, fields };
+  keepForm(cookies, reply, { path, owner, fields });
+}
+
+/** Keeps a form for its page, if a cookie can hold it. */
+export function keepForm(cookies: Pick<Cookies, 'setSealed'>, reply: FastifyReply, saved: RestoredForm): void {
   if (Buffer.byteLength(JSON.stringify(saved)) <= MAX_BYTES) cookies.setSealed(reply, COOKIE, saved, SECONDS);
 }
 
