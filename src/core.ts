@@ -58,6 +58,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
 
   const personalData = createPersonalData({ documents, secretKey, clock });
   const credentials = await openCredentials(documents);
+  const { isSuspended } = credentials;
   const photos = await openPhotos({ documents, clock });
   const commandsAt = (at: Clock, waitMs?: number, pendingLimit?: number) =>
     createCommands({
@@ -86,7 +87,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     clockProblem: base.clockWatch.check,
     onOutcome: metrics.mail,
   });
-  const people = await openPeople(base, { commands: decided, personalData, mail });
+  const people = await openPeople(base, { commands: decided, personalData, mail, isSuspended });
   const { users, revocation, contacts, checkedFiles } = people;
   const commands: Commands = {
     ...decided,
@@ -107,6 +108,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     revocation,
     users,
     log: commands.membership,
+    isSuspended,
     clock,
     logger,
     accountName: createAccountQueries({ readModels }).name,

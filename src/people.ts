@@ -7,6 +7,7 @@ import { createPasswordReset } from './auth/password-reset.ts';
 import { createSignUpLimits } from './auth/sign-up-limits.ts';
 import { openSignUpRecords } from './auth/sign-up-records.ts';
 import { createSignUps } from './auth/sign-ups.ts';
+import { type IsSuspended, SUSPENDED } from './auth/suspension.ts';
 import { openUserLookups } from './auth/user-lookups.ts';
 import { createUsers } from './auth/users.ts';
 import { openAttemptCounts } from './authorization-server/attempt-counts.ts';
@@ -39,7 +40,13 @@ export async function openPeople(
     commands: { membership: log, calendarFeeds, catalogue, bookings },
     personalData,
     mail,
-  }: { readonly commands: Commands; readonly personalData: PersonalData; readonly mail: Mail },
+    isSuspended,
+  }: {
+    readonly commands: Commands;
+    readonly personalData: PersonalData;
+    readonly mail: Mail;
+    readonly isSuspended: IsSuspended;
+  },
 ) {
   const { secretKey, publicUrl } = config;
   const preferences = await createMailPreferences({ documents });
@@ -82,6 +89,7 @@ export async function openPeople(
     contactConfirmation: createContactConfirmation({
       ...linked,
       contacts,
+      isSuspended,
       countChange: (account) => counts.add(['contact', account], ADDRESSES_PER_HOUR),
     }),
     signUps: createSignUps({
@@ -94,12 +102,13 @@ export async function openPeople(
       async request(wanted, context) {
         if ((await accounts.name(brandOf(wanted))) === undefined)
           throw new Unavailable(`The read models do not show brand ${wanted.brandId} yet`);
-        return bookings.request(wanted, context);
+        return (await isSuspended(brandOf(wanted))) ? SUSPENDED : bookings.request(wanted, context);
       },
     }),
     invitations: createInvitations({
       ...linked,
       records: invitationRecords,
+      isSuspended,
       countInvitation: (account) => counts.add(['invitations', account], INVITATIONS_PER_DAY),
     }),
   };

@@ -7,6 +7,7 @@ import type { Invitation, InvitationRecords } from './invitation-records.ts';
 import type { LinkedDeps, TimedLink } from './link-mail.ts';
 import { LINK_ENDED, LINK_PATHS, type LinkPurpose } from './links.ts';
 import { belongsTo } from './memberships.ts';
+import { type IsSuspended, SUSPENDED } from './suspension.ts';
 import type { ChangeContext } from './unlogged-changes.ts';
 import { type User, type Users, wrongPassword } from './users.ts';
 
@@ -35,6 +36,7 @@ export function createInvitations(
   deps: LinkedDeps & {
     readonly records: InvitationRecords;
     readonly users: Pick<Users, 'get' | 'byEmail' | 'add' | 'addAccount'>;
+    readonly isSuspended: IsSuspended;
     /** Counts an invitation of an account. @returns the wait in milliseconds if there were too many today, otherwise 0 */
     readonly countInvitation: (account: AccountKey) => Promise<number>;
   },
@@ -65,11 +67,13 @@ export function createInvitations(
     return purpose && { invitation, isMailed: purpose === 'invitation' };
   }
 
-  /** The maker may have been demoted while the person chose a password. */
+  /** The maker may have been demoted, or the account suspended, while the person chose a password. */
   const refusalToJoin =
-    ({ id }: Invitation) =>
-    async (): Promise<Refusal | undefined> =>
-      (await get(id)) === undefined ? LINK_ENDED : undefined;
+    ({ id, account }: Invitation) =>
+    async (): Promise<Refusal | undefined> => {
+      if ((await get(id)) === undefined) return LINK_ENDED;
+      return (await deps.isSuspended(account)) ? SUSPENDED : undefined;
+    };
 
   function whyNot({ invitation, isMailed }: InvitationLink, user: User): Refusal | undefined {
     if (user.email !== invitation.email) return OF_ANOTHER;

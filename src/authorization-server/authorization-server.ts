@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { createAccessTokens } from '../auth/access-tokens.ts';
 import { resourcesOf } from '../auth/resources.ts';
 import { createSigningKeys } from '../auth/signing-keys.ts';
+import type { IsSuspended } from '../auth/suspension.ts';
 import type { MembershipLog } from '../auth/unlogged-changes.ts';
 import type { Users } from '../auth/users.ts';
 import type { DocumentStore, DocumentStoreOperations } from '../document-store/document-store.ts';
@@ -48,6 +49,8 @@ export async function createAuthorizationServer(deps: {
   revocation: Revocation;
   users: Users;
   log: MembershipLog;
+  /** Default: no account is. */
+  isSuspended?: IsSuspended;
   clock: Clock;
   logger: Pick<Logger, 'error'>;
   /** The display name of an account. */
@@ -60,7 +63,7 @@ export async function createAuthorizationServer(deps: {
   /** The addresses from which client metadata documents may be fetched. Default: public ones only. */
   clientDocuments?: GuardOptions;
 }) {
-  const { publicUrl: issuer, secretKey, documents, revocation, users, clock } = deps;
+  const { publicUrl: issuer, secretKey, documents, revocation, users, clock, isSuspended = NONE_IS } = deps;
   const limits = { ...LIMITS, ...deps.limits };
   const resources = resourcesOf(issuer);
   const signingKeys = await createSigningKeys({ documents, secretKey, clock });
@@ -109,6 +112,7 @@ export async function createAuthorizationServer(deps: {
         issuer,
         secretKey,
         resources,
+        isSuspended,
         clientDocument,
         isAllowed: async (id) => (await clients.isAllowed(id)) || copies.isAllowed(id),
         signedOut,
@@ -131,6 +135,7 @@ export async function createAuthorizationServer(deps: {
         secretKey,
         resources,
         users,
+        isSuspended,
         limits,
         isLocal,
         takesSignUps: deps.takesSignUps ?? false,
@@ -175,6 +180,8 @@ export async function createAuthorizationServer(deps: {
     },
   };
 }
+
+const NONE_IS: IsSuspended = async () => false;
 
 /** Parts of oidc-provider, each after those that it imports. All at once would hold the thread for 120 ms. */
 const PARTS = ['jose', ...['models/index', 'actions/index', 'provider'].map((part) => `oidc-provider/lib/${part}.js`)];

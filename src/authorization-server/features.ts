@@ -2,16 +2,18 @@ import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provid
 import type { Resource, Resources } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES, fittingScopes, IDENTITY_SCOPES, isIdentityOnly, OFFLINE_SCOPE } from '../auth/scopes.ts';
 import { SIGNING_ALGORITHM } from '../auth/signing-keys.ts';
+import type { IsSuspended } from '../auth/suspension.ts';
 import { ACCOUNT_OF_CLIENT } from './clients.ts';
 import { signOutPage } from './pages.ts';
 import { afterSignOut, appAfterSignOut } from './sign-out.ts';
+import { denySuspended } from './suspended-account.ts';
 
 const RESOURCE_REQUIRED = 'resource must be api or mcp';
 /** For authorization requests, which have no grant type, and token requests without one. */
 const SCOPES_CHECKED: ReadonlySet<unknown> = new Set([undefined, 'client_credentials']);
 
 /** The features of oidc-provider that are on, and what each allows. */
-export const featuresOf = (resources: Resources): Configuration['features'] => ({
+export const featuresOf = (resources: Resources, isSuspended: IsSuspended): Configuration['features'] => ({
   devInteractions: { enabled: false },
   pushedAuthorizationRequests: { enabled: false },
   dPoP: { enabled: false },
@@ -31,8 +33,11 @@ export const featuresOf = (resources: Resources): Configuration['features'] => (
   introspection: {
     enabled: true,
     // Anyone can register a client, so only one that an account has added learns about the tokens of others.
-    allowedPolicy: (_ctx, client, token) =>
-      token.clientId === client.clientId || client[ACCOUNT_OF_CLIENT] !== undefined,
+    async allowedPolicy(_ctx, client, token) {
+      const account = client[ACCOUNT_OF_CLIENT];
+      await denySuspended(account, isSuspended);
+      return token.clientId === client.clientId || account !== undefined;
+    },
   },
   rpInitiatedLogout: {
     enabled: true,

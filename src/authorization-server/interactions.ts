@@ -4,6 +4,7 @@ import type Provider from 'oidc-provider';
 import type { InteractionResults } from 'oidc-provider';
 import type { Resources } from '../auth/resources.ts';
 import { isKnownScope } from '../auth/scopes.ts';
+import { type IsSuspended, SUSPENDED } from '../auth/suspension.ts';
 import type { Users } from '../auth/users.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
@@ -28,6 +29,7 @@ export type PageDeps = {
   readonly issuer: string;
   readonly resources: Resources;
   readonly users: Users;
+  readonly isSuspended: IsSuspended;
   /** Keeps the metadata of a client that a user has allowed. */
   readonly keepClient: (clientId: string) => Promise<unknown>;
   /** The display name of an account. */
@@ -124,6 +126,10 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
         await consent(deps, interaction, formOf(interaction), { problem: 'Choose an account.' }),
         interaction,
       );
+    if (await deps.isSuspended(account)) {
+      const page = await consent(deps, interaction, formOf(interaction), { problem: SUSPENDED.details });
+      return send(reply, { ...page, status: 403 }, interaction);
+    }
     request.sender = { account, credential: { kind: 'user', id: user.id } };
     const grantId = await saveGrant(deps, interaction, user.id, account);
     return finish(deps, request, reply, { consent: { grantId } });

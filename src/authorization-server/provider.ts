@@ -12,6 +12,7 @@ import { ACCOUNT_CLAIM, ROLE_CLAIM, storedTokenIds } from '../auth/access-tokens
 import type { Resources } from '../auth/resources.ts';
 import { SCOPES } from '../auth/scopes.ts';
 import { type KeySet, SIGNING_ALGORITHM } from '../auth/signing-keys.ts';
+import type { IsSuspended } from '../auth/suspension.ts';
 import type { Users } from '../auth/users.ts';
 import { accountKey } from '../domain/account.ts';
 import { pageHeaders } from '../html/layout.ts';
@@ -36,6 +37,7 @@ import { applyRegistrationRules, completeScope } from './registration.ts';
 import { noteSender } from './request-context.ts';
 import { senderOf } from './request-sender.ts';
 import { answerSignOutOfNobody, hasOwnHint, hasSignedOut, refuseHint } from './sign-out.ts';
+import { denySuspended, isOfSuspended } from './suspended-account.ts';
 
 // In seconds, the unit of oidc-provider's lifetimes.
 const MINUTE = 60;
@@ -49,6 +51,7 @@ export type ProviderDeps = {
   readonly secretKey: SecretKey;
   readonly resources: Resources;
   readonly users: Users;
+  readonly isSuspended: IsSuspended;
   readonly clients: Clients;
   readonly oidcAdapter: OidcAdapter;
   /** Fetches the metadata document that a client publishes at its id. */
@@ -62,7 +65,7 @@ export type ProviderDeps = {
  * oidc-provider, configured for docs/guides/oauth.md. It keeps no state between requests, so any process can answer the next one.
  */
 export function buildProvider(deps: ProviderDeps, keySet: KeySet): Provider {
-  const { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument } = deps;
+  const { issuer, secretKey, resources, clients, oidcAdapter, clientDocument, isSuspended } = deps;
   const provider = new Provider(issuer, {
     adapter: (model) => (model === 'Client' ? clients.adapter : oidcAdapter.adapter(model)),
     jwks: { keys: keySet.keys.map(({ privateJwk }) => privateJwk) },
@@ -102,11 +105,11 @@ export function buildProvider(deps: ProviderDeps, keySet: KeySet): Provider {
       ctx.type = 'html';
       ctx.body = errorPage(`${out.error_description ?? out.error}.`);
     },
-    findAccount: (_ctx, sub, token) => findAccount(users, sub, token?.grantId),
-    loadExistingGrant,
-    extraTokenClaims,
+    findAccount: (_ctx, sub, token) => findAccount(deps, sub, token?.grantId),
+    loadExistingGrant: (ctx) => loadExistingGrant(ctx, isSuspended),
+    extraTokenClaims: (ctx, token) => extraTokenClaims(ctx, token, isSuspended),
     formats: { customizers: { jwt: storeJwt(oidcAdapter, storedTokenIds(secretKey)) } },
-    features: featuresOf(resources),
+    features: featuresOf(resources, isSuspended),
     discovery: {
       service_documentation: `${issuer}/docs`,
       // Without these, clients assume `client_secret_basic` alone (RFC 8414).
@@ -177,10 +180,15 @@ const cookiesOf = (secretKey: SecretKey): Configuration['cookies'] => ({
   short: COOKIE,
 });
 
-async function findAccount(users: Users, sub: string, grantId?: string): Promise<OidcAccount | undefined> {
+async function findAccount(
+  { users, isSuspended }: Pick<ProviderDeps, 'users' | 'isSuspended'>,
+  sub: string,
+  grantId?: string,
+): Promise<OidcAccount | undefined> {
   const user = await users.get(sub);
   if (user === undefined) return undefined;
   const account = grantId === undefined ? undefined : accountOfGrant(grantId);
+  await denySuspended(account, isSuspended);
   const role = user.memberships.find((own) => accountKey(own.account) === account)?.role;
   // When a user leaves an account, the apps that user connected to it lose access.
   if (account !== undefined && role === undefined) return undefined;
@@ -196,18 +204,25 @@ async function findAccount(users: Users, sub: string, grantId?: string): Promise
   return { accountId: user.id, claims: () => claims, role };
 }
 
-async function loadExistingGrant(ctx: KoaContextWithOIDC) {
+/** A grant for a suspended account counts as none, so that the user can choose another account. */
+async function loadExistingGrant(ctx: KoaContextWithOIDC, isSuspended: IsSuspended) {
   const { client, session, result, provider } = ctx.oidc;
   if (client === undefined || session === undefined) return undefined;
   const grantId = result?.consent?.grantId ?? session.grantIdFor(client.clientId);
   const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+  if (grant !== undefined && (await isOfSuspended(accountOfGrant(grant.jti), isSuspended))) return undefined;
   if (client.clientId !== CONSOLE_CLIENT_ID) return grant;
   return grant ?? grantOfConsole(ctx);
 }
 
-function extraTokenClaims({ oidc }: KoaContextWithOIDC, token: AccessToken | ClientCredentials) {
+async function extraTokenClaims(
+  { oidc }: KoaContextWithOIDC,
+  token: AccessToken | ClientCredentials,
+  isSuspended: IsSuspended,
+) {
   if (token.kind === 'ClientCredentials') {
     const account = oidc.client?.[ACCOUNT_OF_CLIENT];
+    await denySuspended(account, isSuspended);
     return account ? { [ACCOUNT_CLAIM]: account } : undefined;
   }
   const account = 'grantId' in token && token.grantId ? accountOfGrant(token.grantId) : undefined;

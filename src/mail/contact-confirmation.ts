@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LinkedDeps, TimedLink } from '../auth/link-mail.ts';
 import { LINK_ENDED, LINK_PATHS } from '../auth/links.ts';
+import { type IsSuspended, SUSPENDED } from '../auth/suspension.ts';
 import { type Account, accountKey, accountOfKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
@@ -17,6 +18,7 @@ const TOO_MANY = refuse(
 export function createContactConfirmation(
   deps: LinkedDeps & {
     readonly contacts: AccountContacts;
+    readonly isSuspended: IsSuspended;
     /** Counts a mail to an address that may be that of a stranger. @returns the wait in milliseconds if there were too many, otherwise 0 */
     readonly countChange: (account: string) => Promise<number>;
   },
@@ -64,7 +66,8 @@ export function createContactConfirmation(
 
     async confirm(token: string): Promise<Refusal | undefined> {
       const checked = await check(token);
-      return checked === undefined ? LINK_ENDED : contacts.set(checked.account, checked.address);
+      if (checked === undefined) return LINK_ENDED;
+      return (await deps.isSuspended(checked.account)) ? SUSPENDED : contacts.set(checked.account, checked.address);
     },
   };
 }

@@ -56,7 +56,13 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
       },
     });
     users = await createUsers({ documents, log, clock, logger: NO_LOGGER, endings });
-    invitations = createInvitations({ ...deps, records, users, countInvitation: async () => wait });
+    invitations = createInvitations({
+      ...deps,
+      records,
+      users,
+      isSuspended: async () => false,
+      countInvitation: async () => wait,
+    });
   });
 
   const told = () => log.told.map(({ change: { type, data } }) => `${type} ${accountKey(data.account)}`);

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { SUSPENDED } from '../../auth/suspension.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { type Html, html, type Interpolated } from '../../html/html.ts';
 import { page, sendPage, sendProblem } from '../../html/layout.ts';
@@ -93,9 +94,9 @@ export function linkPage<T>({ get, post }: LinkRoutes, { path, ended, check, pag
     if (checked === undefined) return sendEnded(reply, ended);
     const answer = await act(token, checked, form, request, reply);
     if (!isRefusal(answer)) return answer;
-    return answer.refused === 'ResourceNotFound'
-      ? sendEnded(reply, ended)
-      : sendCard(reply, await page(token, checked, answer.details));
+    if (answer.refused === 'ResourceNotFound') return sendEnded(reply, ended);
+    const status = answer === SUSPENDED ? 403 : 422;
+    return sendCard(reply, await page(token, checked, answer.details), status);
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Invitation } from '../../auth/invitations.ts';
 import { LINK_PATHS } from '../../auth/links.ts';
 import { belongsTo } from '../../auth/memberships.ts';
+import { SUSPENDED } from '../../auth/suspension.ts';
 import { accountInWords, accountKey, accountOfKey } from '../../domain/account.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { type Html, html, named } from '../../html/html.ts';
@@ -66,6 +67,7 @@ it</button>`,
   ): Promise<Answer> {
     const name = (await queries.accounts.name(invitation.account)) ?? accountInWords(invitation.account);
     if (refusal === undefined) return page(visit, invitation, name, acceptForm(visit, token));
+    if (refusal === SUSPENDED) return { title: 'Suspended', status: 403, main: html`<p>${SUSPENDED.details}</p>` };
     if (refusal.reason !== 'AddressNotConfirmed') return OF_ANOTHER;
     return page(visit, invitation, name, confirmFirst(visit, token));
   }
