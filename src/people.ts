@@ -1,3 +1,4 @@
+import { brands } from '../projections/brands.ts';
 import { createAddressConfirmation } from './auth/address-confirmation.ts';
 import { createEndings } from './auth/endings.ts';
 import { openInvitationRecords } from './auth/invitation-records.ts';
@@ -16,7 +17,8 @@ import type { Base } from './base.ts';
 import type { Commands } from './commands/commands.ts';
 import { openCheckedFiles } from './console/sessions/checked-files.ts';
 import { deleteSessionsOf } from './console/sessions/session-records.ts';
-import { brandOf } from './domain/account.ts';
+import { type AccountKey, accountOfKey, brandOf } from './domain/account.ts';
+import { isStranger } from './domain/brand.ts';
 import { createContactConfirmation } from './mail/contact-confirmation.ts';
 import { createAccountContacts } from './mail/contacts.ts';
 import type { Mail } from './mail/mail.ts';
@@ -29,6 +31,9 @@ import { Unavailable } from './runtime/unavailable.ts';
 const ADDRESSES_PER_HOUR = { max: 5, windowMs: 60 * 60_000 };
 /** Limits the mail that the Managers of an account can send to addresses of others, by withdrawing and inviting again. */
 const INVITATIONS_PER_DAY = { max: 100, windowMs: 24 * 60 * 60_000 };
+
+/** The same two of a brand that signed up, until a community knows it: anyone can sign up another brand. */
+const OF_STRANGER_PER_DAY = { max: 3, windowMs: 24 * 60 * 60_000 };
 
 /** Passwords typed for one sign-up, on another device than the one on which it began. */
 const SIGN_UP_PASSWORDS = { max: 10, windowMs: 24 * 60 * 60_000 };
@@ -70,6 +75,15 @@ export async function openPeople(
   const counts = await openAttemptCounts({ documents, secretKey, clock });
   const links = createLinks({ secretKey, clock });
   const linked = { users, links, mails: mail, clock, publicUrl };
+
+  /** Counts a mail that a brand has sent to an address of its choice. @returns the wait in milliseconds for a stranger that has sent too many */
+  async function countOfStranger(what: string, account: AccountKey): Promise<number> {
+    const brand = accountOfKey(account);
+    const document = brand?.kind === 'Brand' ? await readModels.collection(brands).get(String(brand.id)) : undefined;
+    if (document === undefined || !isStranger(document)) return 0;
+    return counts.add([what, 'of a stranger', account], OF_STRANGER_PER_DAY);
+  }
+
   const accounts = createAccountQueries({ readModels });
   const contacts = await createAccountContacts({ documents, personalData, clock });
   return {
@@ -90,7 +104,10 @@ export async function openPeople(
       ...linked,
       contacts,
       isSuspended,
-      countChange: (account) => counts.add(['contact', account], ADDRESSES_PER_HOUR),
+      countChange: async (account) => {
+        const waitMs = await countOfStranger('contact', account);
+        return waitMs > 0 ? waitMs : counts.add(['contact', account], ADDRESSES_PER_HOUR);
+      },
     }),
     signUps: createSignUps({
       ...linked,
@@ -109,7 +126,10 @@ export async function openPeople(
       ...linked,
       records: invitationRecords,
       isSuspended,
-      countInvitation: (account) => counts.add(['invitations', account], INVITATIONS_PER_DAY),
+      async countInvitation(account) {
+        const waitMs = await countOfStranger('invitations', account);
+        return waitMs > 0 ? waitMs : counts.add(['invitations', account], INVITATIONS_PER_DAY);
+      },
     }),
   };
 }

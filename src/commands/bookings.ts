@@ -34,7 +34,7 @@ import { spaceDay } from './aggregates.ts';
 import type { CommandDeps } from './command-deps.ts';
 import type { Accepted, CommandContext } from './command-handler.ts';
 import { openIdempotencyKeys } from './idempotency-keys.ts';
-import { bookingStatuses, openPendingQuota } from './pending-quota.ts';
+import { bookingStatuses, openPendingQuota, pendingLimitOf } from './pending-quota.ts';
 import { standingIn } from './standing.ts';
 
 export type BookingCommands = Awaited<ReturnType<typeof createBookingCommands>>;
@@ -42,9 +42,8 @@ export type BookingCommands = Awaited<ReturnType<typeof createBookingCommands>>;
 export async function createBookingCommands(deps: CommandDeps) {
   const { handler, documents, readModels, clock, settings } = deps;
   const idempotencyKeys = await openIdempotencyKeys(documents, clock);
-  const { pendingLimit: limit, serviceFeePercent, currency } = settings;
-  const pendingQuota =
-    limit === undefined ? undefined : await openPendingQuota({ documents, limit, statuses: bookingStatuses(deps) });
+  const { serviceFeePercent, currency } = settings;
+  const pendingQuota = await openPendingQuota({ documents, statuses: bookingStatuses(deps) });
 
   /** Runs a decision about one booking on the space-day that holds it. */
   async function onBooking(
@@ -68,11 +67,16 @@ export async function createBookingCommands(deps: CommandDeps) {
       : undefined;
 
   /** Requests a booking, or finds the one that was made with its idempotency key. */
-  async function requestOrRepeat(wanted: RequestBooking, context: CommandContext): Promise<ReadableBooking | Refusal> {
+  async function requestOrRepeat(
+    wanted: RequestBooking,
+    limit: ReturnType<typeof pendingLimitOf>,
+    context: CommandContext,
+  ): Promise<ReadableBooking | Refusal> {
     const { details } = wanted;
     const stream = streamOf.spaceDay(details.spaceId, details.date);
     const { bookingId, brand, idempotencyKey } = wanted;
-    const quota = await pendingQuota?.take(brand.brandId, { bookingId, stream, ...defined({ idempotencyKey }) });
+    const counted = { bookingId, stream, ...defined({ idempotencyKey }) };
+    const quota = limit && (await pendingQuota.take(brand.brandId, counted, limit));
     if (isRefusal(quota)) {
       // A repetition still gets the booking of the first request.
       const isRepeated =
@@ -85,7 +89,8 @@ export async function createBookingCommands(deps: CommandDeps) {
         throw new Unavailable(`Booking ${bookingId} waited too long to be appended`);
       return requestBooking(day, wanted, { now: clock(), serviceFeePercent, currency });
     });
-    if (isRefusal(outcome) || outcome.events.length === 0) await pendingQuota?.release(brand.brandId, bookingId);
+    const isMade = !isRefusal(outcome) && outcome.events.length > 0;
+    if (limit !== undefined && !isMade) await pendingQuota.release(brand.brandId, bookingId);
     if (isRefusal(outcome)) return outcome;
 
     const [event] = outcome.events;
@@ -130,7 +135,7 @@ export async function createBookingCommands(deps: CommandDeps) {
         isTurnedAway: known?.admission === 'turnedAway',
         ...defined({ idempotencyKey, fingerprint }),
       };
-      const outcome = await requestOrRepeat(wanted, context);
+      const outcome = await requestOrRepeat(wanted, pendingLimitOf(brand, settings.pendingLimit), context);
       if (isRefusal(outcome) && claim !== 'none') await claim.release();
       return outcome;
     },

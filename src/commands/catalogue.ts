@@ -153,8 +153,9 @@ export async function createCatalogueCommands(deps: CommandDeps, photos: Pick<Ph
     /** An id for {@link commands.addBrandOf}. */
     nextBrandId: async (): Promise<BrandId> => brandId(await ids.brands.next()),
 
-    /** Adds a brand with an id that was chosen before, unless it is there. */
-    async addBrandOf(added: Pick<Brand, 'brandId' | 'name'>, context: CommandContext): Promise<Refusal | undefined> {
+    /** Adds a brand that signed up, with an id that was chosen before, unless it is there. */
+    async addBrandOf(brandOf: Pick<Brand, 'brandId' | 'name'>, context: CommandContext): Promise<Refusal | undefined> {
+      const added = { ...brandOf, signedUp: true } as const;
       const outcome = await handler.execute(streamOf.brand(added.brandId), brand, context, (existing) =>
         existing === undefined ? addBrand(existing, added) : [],
       );

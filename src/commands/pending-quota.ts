@@ -3,8 +3,9 @@ import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import type { DocumentStore, Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { accountKey, accountOfKey } from '../domain/account.ts';
+import { isStranger } from '../domain/brand.ts';
 import { daysLater, localDate } from '../domain/calendar.ts';
-import { isRefusal, refuse } from '../domain/decision.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { type BookingId, type BrandId, brandId, type PlainDate } from '../domain/ids.ts';
 import { type BookingStatus, findBooking } from '../domain/space-day.ts';
@@ -61,12 +62,11 @@ export function bookingStatuses({ handler, readModels, clock }: CommandDeps) {
 /** Counts each brand's pending requests (docs/decisions/bookings.md). */
 export async function openPendingQuota(deps: {
   readonly documents: DocumentStore;
-  readonly limit: number;
   readonly statuses: BookingStatuses;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic?: () => number;
 }) {
-  const { documents, limit, statuses, monotonic = () => performance.now() } = deps;
+  const { documents, statuses, monotonic = () => performance.now() } = deps;
   const quota = await openAccountQuota<PendingRequest>({
     documents,
     collection: { name: 'requestQuotas', kind: 'record', indexes: [] },
@@ -90,11 +90,13 @@ export async function openPendingQuota(deps: {
   return {
     /**
      * Counts a request that is about to be appended. One with the idempotency key of another counts together with that.
+     * @param limit how many the brand may have, and the refusal of one more
      * @returns a refusal if the brand has as many as allowed, otherwise whether the request may still be appended
      */
     async take(
       id: BrandId,
       request: { readonly bookingId: BookingId; readonly stream: string; readonly idempotencyKey?: string },
+      limit: PendingLimit,
     ) {
       const { bookingId, stream, idempotencyKey } = request;
       const key = idempotencyKey && hash('sha256', idempotencyKey, 'base64url');
@@ -105,7 +107,7 @@ export async function openPendingQuota(deps: {
         () => own,
         ({ items }) => {
           const requests = new Set(items.map(idOfRequest));
-          return requests.size < limit || requests.has(idOfRequest(own)) ? undefined : tooManyPending(limit);
+          return requests.size < limit.max || requests.has(idOfRequest(own)) ? undefined : limit.refusal;
         },
       );
       return isRefusal(taken) ? taken : { isValid: () => monotonic() - takenAt < VALID_MS };
@@ -123,8 +125,20 @@ export type PendingQuota = Awaited<ReturnType<typeof openPendingQuota>>;
 const idOfRequest = ({ bookingId, stream, key }: PendingRequest): string =>
   key === undefined ? String(bookingId) : `${stream} ${key}`;
 
-const tooManyPending = (limit: number) =>
-  refuse(
-    'BookingNotAllowed',
-    `At most ${limit} requests of a brand may wait for an answer at once. Wait for an answer, or cancel a request.`,
-  );
+type PendingLimit = { readonly max: number; readonly refusal: Refusal };
+
+/** Unanswered requests of a brand that signed up, until a community knows it: enough to ask a few houses for one event. */
+const OF_STRANGER = 5;
+
+/** How many unanswered requests a brand may have; undefined: any number. @param setting that of all brands */
+export function pendingLimitOf(
+  brand: Parameters<typeof isStranger>[0],
+  setting: number | undefined,
+): PendingLimit | undefined {
+  const isFew = isStranger(brand) && (setting ?? OF_STRANGER) >= OF_STRANGER;
+  const max = isFew ? OF_STRANGER : setting;
+  if (max === undefined) return undefined;
+  const [who, until] = isFew ? ['a new brand', ', until a community has let it in or approved one'] : ['a brand', ''];
+  const most = `At most ${max} requests of ${who} may wait for an answer at once${until}.`;
+  return { max, refusal: refuse('BookingNotAllowed', `${most} Wait for an answer, or cancel a request.`) };
+}

@@ -6,6 +6,13 @@ import { NAME, REASON, wrongText } from './limits.ts';
 
 export type Brand = BrandAdded['data'] & { readonly isSuspended?: true };
 
+/**
+ * Whether a brand signed up by itself, and no community has let it in yet or approved a booking of it: such a brand holds fewer hours and
+ * invites fewer people (docs/decisions/bookings.md#new-brands). @param brand `isKnown`: whether a community has
+ */
+export const isStranger = (brand: { readonly signedUp?: true; readonly isKnown?: true }): boolean =>
+  brand.signedUp === true && brand.isKnown !== true;
+
 export function evolveBrand(brand: Brand | undefined, event: BrandEvent): Brand | undefined {
   if (event.type === 'BrandAdded') return event.data;
   if (brand === undefined) return undefined;

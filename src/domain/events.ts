@@ -267,7 +267,8 @@ type AdmissionEvents = {
 };
 
 type BrandEvents = {
-  BrandAdded: { readonly brandId: BrandId; readonly name: string };
+  /** `signedUp`: by itself, not by the operator. */
+  BrandAdded: { readonly brandId: BrandId; readonly name: string; readonly signedUp?: true };
   /** The operator has switched a brand off: everything that it may do is refused, and nothing is lost. */
   BrandSuspended: { readonly brandId: BrandId; readonly reason?: PersonalText };
   BrandReinstated: { readonly brandId: BrandId };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { LinkedDeps, TimedLink } from '../auth/link-mail.ts';
 import { LINK_ENDED, LINK_PATHS } from '../auth/links.ts';
 import { type IsSuspended, SUSPENDED } from '../auth/suspension.ts';
-import { type Account, accountKey, accountOfKey } from '../domain/account.ts';
+import { type Account, type AccountKey, accountKey, accountOfKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { type AccountContacts, PENDING_MS, type PendingContact } from './contacts.ts';
@@ -20,7 +20,7 @@ export function createContactConfirmation(
     readonly contacts: AccountContacts;
     readonly isSuspended: IsSuspended;
     /** Counts a mail to an address that may be that of a stranger. @returns the wait in milliseconds if there were too many, otherwise 0 */
-    readonly countChange: (account: string) => Promise<number>;
+    readonly countChange: (account: AccountKey) => Promise<number>;
   },
 ) {
   const { contacts, links, mails, clock, publicUrl } = deps;

@@ -1,10 +1,15 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openPendingQuota, type PendingQuota } from '../../src/commands/pending-quota.ts';
+import { openPendingQuota, pendingLimitOf, type PendingQuota as Quota } from '../../src/commands/pending-quota.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
-import { type BookingId, bookingId, brandId } from '../../src/domain/ids.ts';
+import { type BookingId, type BrandId, bookingId, brandId } from '../../src/domain/ids.ts';
 import type { BookingStatus } from '../../src/domain/space-day.ts';
 import { documentEngines, onlyEmbedded, type TestDatabase } from '../document-store/engines.ts';
+
+type PendingQuota = { take(id: BrandId, request: Parameters<Quota['take']>[1]): ReturnType<Quota['take']> } & Pick<
+  Quota,
+  'release'
+>;
 
 const ACME = brandId(1);
 const STREAM = 'spaceDay-1-2026-12-10';
@@ -25,10 +30,11 @@ function world() {
       now += ms;
     },
     /** The quota as another process sees it. */
-    open: async (database: TestDatabase, limit: number) =>
-      openPendingQuota({
+    async open(database: TestDatabase, max: number): Promise<PendingQuota> {
+      const limit = pendingLimitOf({}, max);
+      if (limit === undefined) throw new Error('There is no limit');
+      const quota = await openPendingQuota({
         documents: await database.open(),
-        limit,
         monotonic: () => now,
         statuses: {
           inReadModel: async (ids) => new Map([...inReadModel].filter(([id]) => ids.includes(id))),
@@ -38,7 +44,9 @@ function world() {
               status === 'Pending' ? [{ bookingId: id, stream: STREAM }] : [],
             ),
         },
-      }),
+      });
+      return { take: (id, request) => quota.take(id, request, limit), release: quota.release };
+    },
   };
 }
 

@@ -90,6 +90,24 @@ test('a request of a new brand waits until a Manager lets the brand in, and then
   expect((await manager.send(late, '/turn-away')).flash).toContain('let in already');
 });
 
+test('a brand is told that a house looks at new brands first', async () => {
+  const { brandId, request } = await newBrand('Told');
+  const user = { email: 'told@example.com', password: PASSWORD };
+  const accounts = [{ kind: 'Brand', id: brandId }] as const;
+  accepted(await core().users.add({ ...user, accounts }, BY_OPERATOR));
+  const browser = new Browser(running.url);
+  await browser.signIn(user);
+  const { id } = await request();
+  const pages = [`/console/find/${spaceId()}`, `/console/bookings/${id}`];
+  const says = async () =>
+    Promise.all(pages.map(async (page) => (await browser.open(page)).text.includes('looks at brands that are new')));
+  expect(await says()).toEqual([true, true]);
+  const stranger = await new Browser(running.url).open(`/sign-up?space=${spaceId()}`);
+  expect(stranger.text).toContain('looks at brands that are new');
+  accepted(await core().commands.admissions.admit({ communityId: house(), brandId }, CONTEXT));
+  expect(await says()).toEqual([false, false]);
+});
+
 test('a brand that is turned away loses its requests, and sends no others until it is let in', async () => {
   const { brandId, request, statusOf } = await newBrand('Nuisance');
   const headers = { 'idempotency-key': 'once' };

@@ -5,6 +5,7 @@ import { startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { amount } from '../../html/formats.ts';
 import { type Html, html, named, written } from '../../html/html.ts';
+import { newBrandNote } from '../find/new-brand-note.ts';
 import { spacePath } from '../find/space-path.ts';
 import { type Answer, done, nothingToDo } from '../parts/answer.ts';
 import { backTo, viaField, withVia } from '../parts/back-link.ts';
@@ -48,7 +49,7 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
     const historyUntil = (to: Until) => queries.bookingHistory.ofBooking(account, bookingId, to);
     const isAsked = isCommunity && status === 'Pending';
     const mayAct = may(visit, 'Coordinator');
-    const [history, then, review, decision, reasons, community, brands] = await Promise.all([
+    const [history, then, review, decision, reasons, community, brands, note] = await Promise.all([
       historyUntil({}),
       asOf === undefined ? undefined : historyUntil({ asOf }),
       status === 'Completed' ? queries.reviews.ofBooking(booking) : undefined,
@@ -56,6 +57,7 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
       isAsked && mayAct ? recentReasons(queries, account) : [],
       queries.spaces.community(communityId),
       isAsked ? queries.admissions.ofBrands(communityId, [booking.brandId]) : undefined,
+      !isCommunity && status === 'Pending' ? newBrandNote(queries, booking) : undefined,
     ]);
     const brand = brands?.get(booking.brandId) ?? LET_IN;
     return {
@@ -73,7 +75,8 @@ ${
   html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p>${written(booking.message)}</div>`
 }
 ${decision && html`<div class="stack tight">${decisionFacts(booking, decision)}</div>`}
-${brandMarks(brand)}${mayAct && actions(visit, booking, brand.standing)}${reasons.length > 0 && reasonSuggestions(reasons)}</section>
+${brandMarks(brand)}${note && html`<p class="small">${note}</p>`}
+${mayAct && actions(visit, booking, brand.standing)}${reasons.length > 0 && reasonSuggestions(reasons)}</section>
 ${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review, booking.timeZone)}</section>`}
 ${
   mayAct &&

@@ -36,6 +36,7 @@ import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.
 import { readDate } from '../parts/typed-dates.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type BrandVisit, may } from '../parts/visit.ts';
+import { newBrandNote } from './new-brand-note.ts';
 import { startTimes, whyRefused } from './refused-request.ts';
 import { shortlistButton } from './shortlist.ts';
 import { type CarriedFields, fieldsOf, hourIn, monthPath, spacePath } from './space-path.ts';
@@ -122,7 +123,7 @@ async function spacePage(
   const { spaceId } = space;
   const today = localDate(now, space.timeZone);
   const { date, problem } = shownDate(typedText, today);
-  const [times, community, before, free, rated, photos, ofHouse] = await Promise.all([
+  const [times, community, before, free, rated, photos, ofHouse, note] = await Promise.all([
     startTimes(queries, { account, spaceId, date }),
     queries.spaces.community(space.communityId),
     bookingToRepeat(queries, visit, space),
@@ -130,6 +131,7 @@ async function spacePage(
     queries.spaceRatings.ofSpace(account, space),
     queries.photos.ofSpaces([spaceId]),
     queries.photos.ofHouse(space.communityId),
+    newBrandNote(queries, { communityId: space.communityId, brandId: account.id }),
   ]);
   const terms = termsOn(space, date);
   const description = await queries.descriptions.ofNamed({ space, ...defined({ house: community?.house }) });
@@ -166,7 +168,7 @@ ${dayForm(space, carried, typedDate, today, wrong)}
         ? startTimeField(terms, times, may(visit, 'Coordinator') ? start : 'unchoosable', problems)
         : html`<p>This space is not taking bookings at the moment.</p>`
     }</div></section></div>
-${requestForm(visit, terms, carried, shown, typed, problems)}
+${requestForm(visit, terms, carried, { ...shown, note }, typed, problems)}
 ${descriptionView(description.space, description.house)}${rated && reviewsOf(rated, space)}</div>`,
   };
 }
@@ -249,11 +251,12 @@ function requestForm(
   visit: BrandVisit,
   space: Space,
   { again }: CarriedFields,
-  { date, noneFree }: { readonly date: PlainDate; readonly noneFree: string | undefined },
+  shown: { readonly date: PlainDate; readonly noneFree: string | undefined; readonly note: string | undefined },
   typed: Form,
   problems: Problems,
 ): Html {
   const { spaceId, active } = space;
+  const { date, noneFree, note } = shown;
   const price = priceIn(visit, space);
   if (!may(visit, 'Coordinator'))
     return html`<section class="card fields panel"><h2>Price</h2>${priceView('Brand', price)}
@@ -266,7 +269,7 @@ ${viaField(visit)}${again !== undefined && hiddenField('again', again)}
 <h2>Price</h2>${priceView('Brand', price)}
 ${active && html`${furtherControls(typed, problems, space)}${requestButton(hoursTopic(spaceId, date), noneFree)}`}
 <p class="muted small">The price is the same at any time of day. You are charged when the community approves; sending
-a request is free.${cancelText(space)}</p></form>`;
+a request is free.${cancelText(space)}${note && ` ${note}`}</p></form>`;
 }
 
 /** Inactive, with the reason, while no time of the day is free. Replaced when the hours change. */

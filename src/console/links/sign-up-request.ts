@@ -9,6 +9,7 @@ import type { Space } from '../../domain/space.ts';
 import { clock, longDate, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Published } from '../../queries/published.ts';
+import { WAITS_FOR_LOOK } from '../find/new-brand-note.ts';
 import { controlsOf, dateField, field, hiddenField, select, textArea } from '../parts/forms.ts';
 import { addressOf, type Fields } from '../parts/links.ts';
 import type { PageDeps } from '../parts/routes.ts';
@@ -45,6 +46,8 @@ export function wantedIn(form: Form): WantedBooking | undefined {
 /** What strangers may know of a space that they want: undefined if it is not published. */
 export type Offer = {
   readonly space: Space;
+  /** Whether its community looks at new brands first. */
+  readonly waits: boolean;
   readonly today: PlainDate;
   /** The start times that can be requested on the wanted day, and if there is none, the next day that has one. */
   readonly hours: readonly number[];
@@ -64,6 +67,7 @@ export async function offerOf(
   const isFull = date !== undefined && hours.length === 0 && found.space.active;
   return {
     space: found.space,
+    waits: found.community.newBrands === 'wait',
     today,
     hours,
     nextDay: isFull ? await nextDayOf(published, found, date, today) : undefined,
@@ -106,7 +110,8 @@ export function dayOfRequest(form: Form, wanted: WantedBooking, problems: Proble
 ${
   offer?.space.active === false
     ? html`<p>This space is not taking bookings at the moment.</p>`
-    : html`<p class="hint">It is sent once you have confirmed your address. You can also choose later.</p>`
+    : html`<p class="hint">It is sent once you have confirmed your address. You can also choose later.
+${offer?.waits && WAITS_FOR_LOOK}</p>`
 }${offer?.space.active && dayForm(form, wanted, problems, offer)}</section>`;
 }
 
