@@ -5,6 +5,7 @@ import { communities } from '../../projections/communities.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Standing, standingOf } from '../domain/admission.ts';
+import { defined } from '../domain/defined.ts';
 import { type BrandId, brandId, type CommunityId, communityId } from '../domain/ids.ts';
 import type { QueryDeps } from './query-deps.ts';
 
@@ -30,7 +31,12 @@ const pendingOf = declareQuery(
 );
 
 /** What a community should know of a brand before it decides. */
-export type BrandFacts = { readonly standing: Standing; readonly isSuspended: boolean };
+export type BrandFacts = {
+  readonly standing: Standing;
+  /** Whether the community has neither decided about it nor ever approved a booking of it. */
+  readonly isNew: boolean;
+  readonly isSuspended: boolean;
+};
 
 /** How brands stand with a community. */
 export function createAdmissionQueries({ readModels }: Pick<QueryDeps, 'readModels'>) {
@@ -46,13 +52,15 @@ export function createAdmissionQueries({ readModels }: Pick<QueryDeps, 'readMode
         readModels.collection(brands).getMany(asked.map(String)),
       ]);
       return new Map(
-        asked.map((brandId) => [
-          brandId,
-          {
-            standing: standingOf(known.get(admissionKey({ communityId: owner, brandId })) ?? {}, community?.newBrands),
+        asked.map((brandId) => {
+          const { admission, isKnown = false } = known.get(admissionKey({ communityId: owner, brandId })) ?? {};
+          const facts: BrandFacts = {
+            standing: standingOf({ isKnown, ...defined({ admission }) }, community?.newBrands),
+            isNew: admission === undefined && !isKnown,
             isSuspended: named.get(String(brandId))?.isSuspended === true,
-          },
-        ]),
+          };
+          return [brandId, facts];
+        }),
       );
     },
 

@@ -5,6 +5,7 @@ import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser } from '../browser.ts';
 import { inProcess, json, useDataDir } from '../cli/in-process.ts';
+import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
 import { CONTEXT } from '../running-service.fixture.ts';
 import { type Running, startDemo } from './console.fixture.ts';
@@ -90,6 +91,61 @@ test('a request of a new brand waits until a Manager lets the brand in, and then
   expect((await manager.send(late, '/turn-away')).flash).toContain('let in already');
 });
 
+test('a Manager declines one request of a new brand, and turning away again declines what is left', async () => {
+  const { brandId, request, statusOf } = await newBrand('Two halls');
+  const [first, second, third] = [await request(), await request(), await request()];
+  const row = (text: string, id: number) => new RegExp(`id="request-${id}".*?</article>`, 's').exec(text)?.[0] ?? '';
+  const inbox = await manager.open('/console/inbox?sort=date');
+  for (const shown of ['Let them in', 'Decline…', 'Turn this brand away…'])
+    expect(row(inbox.text, first.id)).toContain(shown);
+  await manager.send(inbox, `/console/bookings/${first.id}/decline`, { reason: 'Not that day' });
+  expect([await statusOf(first.id), await statusOf(second.id)]).toEqual(['Cancelled', 'Pending']);
+  // A process died after the decision, before it declined the others.
+  const data = { communityId: house(), brandId };
+  const actor = { kind: 'operator', id: 'test' };
+  const metadata = { at: new Date().toISOString(), actor, correlationId: 'c', schema: 1 };
+  const stream = `venue_admission-${house()}-${brandId}`;
+  await core().events.append(stream, [{ type: 'BrandTurnedAway', data, metadata }], { expectedRevision: 'none' });
+  const left = await eventually(async () => {
+    const page = await manager.open('/console/inbox?sort=date');
+    expect(row(page.text, second.id)).toContain('Turned away');
+    return page;
+  });
+  expect(row(left.text, second.id)).toContain('Decline all of its requests…');
+  const question = await manager.open(`/console/brands/${brandId}/turn-away?booking=${second.id}&list=sort%3Ddate`);
+  expect((await manager.send(question, '/turn-away')).flash).toContain('2 requests declined');
+  expect([await statusOf(second.id), await statusOf(third.id)]).toEqual(['Cancelled', 'Cancelled']);
+  accepted(await core().commands.admissions.admit({ communityId: house(), brandId }, CONTEXT));
+});
+
+test('selecting all leaves out the requests that cannot be approved, and says how many', async () => {
+  const { brandId, request, statusOf } = await newBrand('Left out');
+  const regular = await newBrand('Known here');
+  accepted(await core().commands.admissions.admit({ communityId: house(), brandId: regular.brandId }, CONTEXT));
+  const [out, alsoOut, into] = [await request(), await request(), await regular.request()];
+  const list = `/console/inbox?sort=date&from=${out.date}`;
+  expect((await manager.open(list)).text).toContain('2 requests of brands that are not let in are left out.');
+  const csrf = (await manager.open(list)).form('/console/sign-out').body.get('csrf') ?? '';
+  const sent = await manager.request('/console/inbox/approve', {
+    method: 'POST',
+    body: new URLSearchParams({ csrf, all: 'yes', list: `sort=date&from=${out.date}` }),
+  });
+  expect(sent.text).toContain('2 requests of brands that are not let in are left out.');
+  expect(sent.text).toContain('Known here');
+  expect(sent.text).not.toContain('Left out');
+  const done = await manager.send(sent, '/console/inbox/approve');
+  expect(done.flash).toContain('approved');
+  expect([await statusOf(out.id), await statusOf(alsoOut.id), await statusOf(into.id)]).toEqual([
+    'Pending',
+    'Pending',
+    'Approved',
+  ]);
+  expect(await core().commands.admissions.turnAway({ communityId: house(), brandId }, CONTEXT)).toEqual({
+    cancelled: 2,
+  });
+  accepted(await core().commands.admissions.admit({ communityId: house(), brandId }, CONTEXT));
+});
+
 test('a brand is told that a house looks at new brands first', async () => {
   const { brandId, request } = await newBrand('Told');
   const user = { email: 'told@example.com', password: PASSWORD };
@@ -142,8 +198,14 @@ test('a brand with an approved booking is let in, and where nothing is asked, al
   const { request } = await newBrand('Regular');
   await manager.send(await manager.open(NEW_BRANDS), NEW_BRANDS, { newBrands: 'askNothing' });
   const { id } = await request();
-  expect((await manager.open('/console/inbox?sort=date')).text).not.toContain('New brand');
+  const rowOf = async (of: number) =>
+    new RegExp(`id="request-${of}".*?</article>`, 's').exec((await manager.open('/console/inbox?sort=date')).text)?.[0];
+  // Its first request here is marked, and can be approved.
+  const row = await rowOf(id);
+  for (const shown of ['New brand', `/console/bookings/${id}/approve`]) expect(row).toContain(shown);
   accepted(await approve(id));
+  const next = await request();
+  expect(await rowOf(next.id)).not.toContain('New brand');
   const changed = await manager.send(await manager.open(NEW_BRANDS), NEW_BRANDS, { newBrands: 'wait' });
   expect([changed.flash, (await manager.send(changed, NEW_BRANDS)).flash]).toEqual(['Saved.', 'Nothing has changed.']);
   accepted(await approve((await request()).id));

@@ -1,6 +1,7 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { Standing } from '../../domain/admission.ts';
 import type { BookingId, BrandId } from '../../domain/ids.ts';
+import { counted } from '../../html/formats.ts';
 import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import type { BrandFacts } from '../../queries/admissions.ts';
@@ -10,31 +11,35 @@ import { may, type Visit } from '../parts/visit.ts';
 import { declineForm, type FormPage, listField, nameOf } from './decision-forms.ts';
 
 /** A brand of which nothing is known that matters. */
-export const LET_IN: BrandFacts = { standing: 'letIn', isSuspended: false };
+export const LET_IN: BrandFacts = { standing: 'letIn', isNew: false, isSuspended: false };
 
 /** The page of a brand that a community decides about. */
 export const brandPath = (brandId: BrandId, step: 'let-in' | 'turn-away'): string =>
   `/console/brands/${brandId}/${step}`;
 
-const MARKS: Readonly<Record<Standing, string | undefined>> = {
-  letIn: undefined,
-  waits: 'New brand',
-  turnedAway: 'Turned away',
-};
-
 /** What a community should know of the brand before it decides. */
-export function brandMarks({ standing, isSuspended }: BrandFacts): Html | undefined {
-  const texts = [MARKS[standing], isSuspended ? 'Suspended by the operator' : undefined];
+export function brandMarks({ standing, isNew, isSuspended }: BrandFacts): Html | undefined {
+  const mark = standing === 'turnedAway' ? 'Turned away' : isNew ? 'New brand' : undefined;
+  const texts = [mark, isSuspended ? 'Suspended by the operator' : undefined];
   const shown = texts.filter((text) => text !== undefined);
   if (shown.length === 0) return undefined;
+  // It changes nothing about how the request is answered.
+  if (standing === 'letIn' && !isSuspended) return html`<p class="small">${mark}</p>`;
   return html`<p class="small">${shown.map((text) => html`<span class="status is-pending">${icon('info')}${text}</span> `)}</p>`;
 }
+
+/** How many requests a selection leaves out, because their brands have to be let in first. */
+export const leftOutText = (count: number): string =>
+  `${counted(count, 'request')} of brands that are not let in ${count === 1 ? 'is' : 'are'} left out.`;
 
 type Request = Pick<BookingDocument, 'brandId' | 'totalPrice' | 'currency'> & {
   readonly bookingId: BookingId;
 } & Parameters<typeof declineForm>[1];
 
-/** In place of the forms that decide a request, while its brand has to be let in first: a Manager decides about the brand, others can decline. */
+/**
+ * In place of the forms that decide a request, while its brand has to be let in first: it can be declined, and a Manager decides about the
+ * brand. For a brand that was turned away, that finishes what a process that died had begun.
+ */
 export function admissionForms(visit: Visit, request: Request, standing: Standing, formPage: FormPage): Html {
   const { brandId, bookingId } = request;
   const decline = declineForm(visit, request, formPage);
@@ -47,7 +52,8 @@ ${decline.button}</div>${decline.ask}`;
   const letIn = html`<form method="post" action="${brandPath(brandId, 'let-in')}" data-plain="yes">${csrfField(visit)}
 ${listField(list)}${fields}${hiddenField('booking', bookingId)}<button
 class="button ${classes}"${nameOf('Let them in', request, formPage)}>Let them in</button></form>`;
-  if (standing === 'turnedAway') return html`<div class="decide">${letIn}${decline.button}</div>${decline.ask}`;
-  const no = addressOf(brandPath(brandId, 'turn-away'), { booking: String(bookingId), list });
-  return html`<div class="decide">${letIn}<a class="button quiet ${classes}" href="${no}"${nameOf('No…', request, formPage)}>No…</a></div>`;
+  const away = addressOf(brandPath(brandId, 'turn-away'), { booking: String(bookingId), list });
+  const label = standing === 'turnedAway' ? 'Decline all of its requests…' : 'Turn this brand away…';
+  const turnAway = html`<a class="small about-brand" href="${away}"${nameOf(label, request, formPage)}>${label}</a>`;
+  return html`<div class="decide">${letIn}${decline.button}${turnAway}</div>${decline.ask}`;
 }

@@ -8,6 +8,7 @@ import { buttonLink } from '../parts/frame.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit, Visit } from '../parts/visit.ts';
+import { leftOutText } from './admission-forms.ts';
 import { type BulkVerb, decideEach, MAX_BULK_BOOKINGS, messageOf, totalOf } from './bulk-outcomes.ts';
 import { listFieldsOf, needsConfirmation, problemsOfReason, reasonField } from './decision-forms.ts';
 import { recentReasons } from './inbox-reads.ts';
@@ -66,12 +67,17 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
   async function everyPage(account: CommunityVisit['account'], list: RequestList, verb: Verb) {
     const path = inboxPath(list, list);
     if (hasProblems(list.problems)) return nothingToDo(path, `Nothing was ${verb}: fix the filter first.`);
-    const [selected, matching] = await Promise.all([
+    const [first, matching] = await Promise.all([
       queries.requests.pending(account.id, list.filter, { order: list.sort, limit: MAX_BULK_BOOKINGS }),
       queries.requests.count(account.id, list.filter),
     ]);
-    if (selected.length === 0) return nothingToDo(path, `Nothing was ${verb}: no request is left in this list.`);
-    return { selected, list, matching };
+    if (first.length === 0) return nothingToDo(path, `Nothing was ${verb}: no request is left in this list.`);
+    const ids = first.map(({ brandId }) => brandId);
+    const brands = await queries.admissions.ofBrands(account.id, ids);
+    const selected = first.filter(({ brandId }) => brands.get(brandId)?.standing === 'letIn');
+    const leftOut = first.length - selected.length;
+    if (selected.length === 0) return nothingToDo(path, `Nothing was ${verb}. ${leftOutText(leftOut)}`);
+    return { selected, list, matching, leftOut };
   }
 
   async function decideAll(
@@ -94,6 +100,8 @@ type Picked = {
   readonly list: RequestList;
   /** If the form selects the requests of all pages: how many they are. */
   readonly matching?: number;
+  /** How many of the first were left out. */
+  readonly leftOut?: number;
 };
 
 /** Lists the requests that a question is about. */
@@ -108,13 +116,14 @@ const idFields = (requests: readonly BookingDocument[]): Html =>
   html`${requests.map(({ bookingId }) => hiddenField('id', bookingId))}`;
 
 /** Says which requests are meant if their list has further pages. The first ones can be decided at once. */
-function extentOf({ selected, matching, list }: Picked): Html | undefined {
+function extentOf({ selected, matching, leftOut = 0, list }: Picked): Html | undefined {
   if (matching === undefined) return undefined;
+  const without = leftOut > 0 && html`<p>${leftOutText(leftOut)}</p>`;
   const order = list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first';
-  return matching > selected.length
-    ? html`<p>These are the first ${selected.length} of ${matching.toLocaleString('en')} requests, ${order}. Decide
+  return matching > selected.length + leftOut
+    ? html`${without}<p>These are the first ${selected.length} of ${matching.toLocaleString('en')} requests, ${order}. Decide
 the others afterwards.</p>`
-    : html`<p>These are all requests of the list:</p>`;
+    : html`${without}<p>These are all${leftOut > 0 && ' other'} requests of the list:</p>`;
 }
 
 /** Asks for confirmation when some of the selected requests are above the amount of the setting, or on other pages of the list. */
@@ -128,7 +137,7 @@ function confirmAll(visit: Visit, picked: Picked, above: readonly BookingDocumen
 <button class="button ${classes}">${button}</button>`;
   };
   const extent = extentOf(picked);
-  const all = `${(picked.matching ?? 0) > selected.length ? 'Approve the first' : 'Approve all'} ${selected.length}`;
+  const all = `${(picked.matching ?? 0) > selected.length + (picked.leftOut ?? 0) ? 'Approve the first' : 'Approve all'} ${selected.length}`;
   return {
     title: 'Approve these requests',
     heading: `Approve ${counted(selected.length, 'request')}?`,

@@ -25,7 +25,7 @@ import { noticeOf, pager } from '../parts/links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may, type Visit } from '../parts/visit.ts';
-import { admissionForms, brandMarks, LET_IN } from './admission-forms.ts';
+import { admissionForms, brandMarks, LET_IN, leftOutText } from './admission-forms.ts';
 import {
   BULK_FORM,
   decisionForms,
@@ -50,7 +50,7 @@ import { type LastStep, lastStepOf } from './what-happened.ts';
 /** Characters of a message in a row: beside the other cells there is room for three or four lines. A longer one expands. */
 const MESSAGE_SHOWN = 160;
 /** Characters of a name in a row: two lines. */
-const NAME_SHOWN = 70;
+const NAME_SHOWN = 64;
 
 /** A request in the list. */
 type Row = {
@@ -167,18 +167,24 @@ ${
   rows.length > 0 &&
   html`<button class="button" data-selected="Approve">Approve selected</button>
 <button class="button quiet" form="${BULK_FORM}" formaction="/console/inbox/decline" data-selected="Decline">Decline selected…</button>
-${selectAll(rows.filter(({ answered }) => answered === undefined).length, count)}`
+${selectAll(rows, count)}`
 }
 <p id="request-news" data-live-region>${first !== undefined && news}</p>${rows.length > 0 && keys}</form>${rows.length > 0 && keyHelp}`;
 }
 
 /** Selects the rows (with JavaScript), or all requests of the list. A page names those before they are decided (`bulk-decisions.ts`). */
-const selectAll = (onPage: number, count: number): Html =>
-  count <= onPage
-    ? html`<label class="select-all" hidden><input type="checkbox" data-select-all> Select all</label>`
-    : html`<label class="select-all" hidden><input type="checkbox" data-select-all> Select this page</label>
+function selectAll(rows: readonly Row[], count: number): Html {
+  const pending = rows.filter(({ answered }) => answered === undefined);
+  const waiting = pending.filter(({ brand }) => brand.standing !== 'letIn').length;
+  const leftOut = html`<span class="small muted" id="left-out" data-live-region>${
+    waiting > 0 && leftOutText(waiting)
+  }</span>`;
+  if (count <= pending.length)
+    return html`<label class="select-all" hidden><input type="checkbox" data-select-all> Select all</label>${leftOut}`;
+  return html`<label class="select-all" hidden><input type="checkbox" data-select-all> Select this page</label>
 <label class="select-all"><input type="checkbox" name="all" value="yes">
-<span id="all-requests" data-live-region>Select all ${count.toLocaleString('en')}</span></label>`;
+<span id="all-requests" data-live-region>Select all ${count.toLocaleString('en')}</span></label>${leftOut}`;
+}
 
 /** Shown by "?" and by its button. Character keys can be switched off (WCAG 2.1.4). */
 const keyHelp = html`<div class="key-help" id="key-help" popover role="dialog" aria-labelledby="key-help-title">
