@@ -3,6 +3,7 @@ import type { BrandDocument } from '../../projections/brands.ts';
 import { toOperatorBrand } from '../contract/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
+import { brandId } from '../domain/ids.ts';
 import { wholeNumber } from './arguments.ts';
 import { contactCommand } from './contact.ts';
 import { type Answer, operated } from './operation.ts';
@@ -24,14 +25,19 @@ export function brandCommands(venue: Command): void {
     brand,
     'suspend',
     'refuse a brand everything that it may do, until it is reinstated; nothing of it is lost',
-    'brand suspend 3 --reason "Requests that it does not keep"',
+    'brand suspend 3 --reason "Requests that it does not keep" --cancel-requests',
+    `Its unanswered requests go on holding their hours, and communities can still answer them. --cancel-requests withdraws them;
+approved bookings stay. A request that was on its way may come in for two seconds: run the command again to withdraw it, too.`,
   )
     .argument('<id>', 'id of the brand', wholeNumber)
     .option('--reason <text>', 'why; the brand reads it in its history once it is reinstated')
+    .option('--cancel-requests', 'also withdraw its unanswered requests, so that their hours are free')
     .action(
-      operated(async ({ commands, queries, context }, id, { reason }) => {
+      operated(async ({ commands, queries, context }, id, { reason, cancelRequests }) => {
         const outcome = await commands.catalogue.suspendBrand({ brandId: id, ...defined({ reason }) }, context);
-        return isRefusal(outcome) ? outcome : brandAnswer(await queries.operator.brand(id));
+        if (isRefusal(outcome)) return outcome;
+        const cancelledRequests = cancelRequests && (await commands.withdrawRequestsOf(brandId(id), context));
+        return brandAnswer(await queries.operator.brand(id), defined({ cancelledRequests }));
       }),
     );
 
@@ -51,7 +57,7 @@ export function brandCommands(venue: Command): void {
   );
 }
 
-const brandAnswer = (brand: BrandDocument | undefined): Answer => {
+const brandAnswer = (brand: BrandDocument | undefined, more: object = {}): Answer => {
   if (brand === undefined) throw new Error('The brand was changed and is not there');
-  return { json: toOperatorBrand(brand) };
+  return { json: { ...toOperatorBrand(brand), ...more } };
 };

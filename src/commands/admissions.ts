@@ -11,9 +11,9 @@ import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { CommunityNewBrandsChanged } from '../domain/events.ts';
 import { type BrandId, brandId, type CommunityId, communityId } from '../domain/ids.ts';
 import { streamOf } from '../domain/streams.ts';
-import { inPages } from '../event-loop/in-pages.ts';
 import { admission, community } from './aggregates.ts';
 import type { BookingCommands } from './bookings.ts';
+import { cancelPending } from './cancel-pending.ts';
 import type { CommandDeps } from './command-deps.ts';
 import type { CommandContext } from './command-handler.ts';
 
@@ -29,8 +29,6 @@ const pendingOf = declareQuery(
 );
 
 /** The reason that the brand reads. */
-/** Requests that are cancelled at the same time. */
-const CANCELLED_TOGETHER = 20;
 const TURNED_AWAY = 'The community does not take requests of this brand.';
 
 /** Which brands a community lets in (docs/decisions/bookings.md#new-brands). */
@@ -73,16 +71,7 @@ export function createAdmissionCommands(
       );
       if (isRefusal(outcome)) return outcome;
       const pending = await readModels.collection(bookings).list(pendingOf(of));
-      let cancelled = 0;
-      for await (const page of inPages(pending, CANCELLED_TOGETHER)) {
-        const ended = await Promise.all(
-          page.map(({ bookingId }) =>
-            cancel({ bookingId, by: communityOf(of), expected: 'Pending', reason: TURNED_AWAY }, context),
-          ),
-        );
-        cancelled += ended.filter((each) => !isRefusal(each)).length;
-      }
-      return { cancelled };
+      return { cancelled: await cancelPending(cancel, pending, { by: communityOf(of), reason: TURNED_AWAY }, context) };
     },
   };
 }

@@ -5,6 +5,7 @@ import { createAdmissionCommands } from './admissions.ts';
 import { createApiKeyCommands } from './api-keys.ts';
 import { createBookingCommands } from './bookings.ts';
 import { createCalendarFeedCommands } from './calendar-feeds.ts';
+import { createRequestWithdrawal } from './cancel-pending.ts';
 import { createCatalogueCommands } from './catalogue.ts';
 import { createClosureImport } from './closure-import.ts';
 import { createClosureCommands } from './closures.ts';
@@ -65,6 +66,7 @@ export async function createCommands({
   return {
     bookings,
     admissions: createAdmissionCommands(deps, bookings),
+    withdrawRequestsOf: createRequestWithdrawal(deps, bookings),
     catalogue: await createCatalogueCommands(deps, photos),
     closures,
     importClosures: createClosureImport({ closures, readModels }),

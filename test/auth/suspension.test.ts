@@ -144,6 +144,34 @@ test('everything that a suspended brand does or reads is refused in each process
   ]);
 });
 
+test('suspending with --cancel-requests frees the hours of unanswered requests; approved bookings stay', async () => {
+  useDataDir(service.config.dataDir, { DEMO: 'false' });
+  const holder = await service.brand('Holder');
+  const ask = async (startTime: string) =>
+    (await service.post('/bookings', { key: holder.key, body: { spaceId, startTime, startHour: 10 } })).json().id;
+  const [approved, first, second] = [await ask('2026-12-20'), await ask('2026-12-21'), await ask('2026-12-22')];
+  const { bookings } = service.core.commands;
+  accepted(await bookings.approve({ communityId: communityId(community.id), bookingId: approved }, CONTEXT));
+  const statusesOf = () =>
+    Promise.all([approved, first, second].map(async (id) => (await service.core.queries.operator.booking(id))?.status));
+
+  // Without it, all stay.
+  await json('brand', 'suspend', String(holder.id));
+  expect(await statusesOf()).toEqual(['Approved', 'Pending', 'Pending']);
+  const suspended = await json('brand', 'suspend', String(holder.id), '--cancel-requests');
+  expect(suspended).toMatchObject({ id: holder.id, suspendedAt: expect.any(String), cancelledRequests: 2 });
+  await eventually(async () => expect(await statusesOf()).toEqual(['Approved', 'Cancelled', 'Cancelled']));
+  expect(await service.core.queries.operator.booking(first)).toMatchObject({
+    cancelledBy: 'Brand',
+    reason: 'The operator of this service has suspended the brand.',
+  });
+  const free = await service.get(`/spaces/${spaceId}/availability?date=2026-12-21`, { key: community.key });
+  expect(free.json().timeSlots.find(({ hour }: { hour: number }) => hour === 10).isAvailable).toBe(true);
+  expect(await json('brand', 'suspend', String(holder.id), '--cancel-requests')).toMatchObject({
+    cancelledRequests: 0,
+  });
+});
+
 test('only brands that exist are suspended, with a reason of readable length', async () => {
   useDataDir(service.config.dataDir, { DEMO: 'false' });
   for (const [args, code, text] of [
