@@ -80,6 +80,7 @@ test('nobody sees anything of a booking on a public page, whoever asks', async (
   const months = [inDays(0), date, inDays(40)].map((day) => `?month=${day.slice(0, 7)}`);
   const paths = [
     HOUSE,
+    ...[date, inDays(21)].flatMap((day) => [10, 12].map((hour) => `/sign-up?space=1&date=${day}&startHour=${hour}`)),
     ...['', ...months, '?month=x', '?booking=1&date=2026-01-01'].flatMap((query) => [
       `${HALL}${query}`,
       `/embed/1${query}`,

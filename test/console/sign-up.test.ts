@@ -163,11 +163,11 @@ test('only hours that can be requested are offered, and others are refused in pl
 
   for (const [date, startHour, said] of [
     [inDays(-1), 10, /is over\. Choose another day/],
-    [inDays(1), 10, /No time can be requested on .*Choose another day/],
-    [inDays(30), 10, /No time can be requested on/],
-    [inDays(90), 10, /No time can be requested on/],
-    [inDays(31), 14, /14:00 cannot be requested on .*Choose another time/],
-    [inDays(31), 3, /03:00 cannot be requested on/],
+    [inDays(1), 10, /No time is available on .*Choose another day/],
+    [inDays(30), 10, /No time is available on/],
+    [inDays(90), 10, /No time is available on/],
+    [inDays(31), 14, /14:00 is not available on .*Choose another time/],
+    [inDays(31), 3, /03:00 is not available on/],
   ] as const) {
     const page = await browser.open(address(date, startHour));
     expect([page.status, page.flash]).toEqual([200, expect.stringMatching(said)]);

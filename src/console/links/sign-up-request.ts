@@ -93,14 +93,14 @@ export function problemsIn({ date, startHour, guests = 0 }: WantedBooking, offer
     startHour:
       date === undefined || startHour === undefined || offer.hours.length === 0 || offer.hours.includes(startHour)
         ? undefined
-        : `${clock(startHour)} cannot be requested on ${longDate(date)}. Choose another time.`,
+        : `${clock(startHour)} is not available on ${longDate(date)}. Choose another time.`,
     guests: most === undefined || guests <= most ? undefined : `This space takes up to ${most} guests.`,
   });
 }
 
 function noneFree(date: PlainDate, { today, hours }: Offer): string | undefined {
   if (date < today) return `${longDate(date)} is over. Choose another day.`;
-  return hours.length === 0 ? `No time can be requested on ${longDate(date)}. Choose another day.` : undefined;
+  return hours.length === 0 ? `No time is available on ${longDate(date)}. Choose another day.` : undefined;
 }
 
 /** The heading of the request, and for a space that strangers may know, the form that shows the times of another day. */
