@@ -182,7 +182,24 @@ test('only hours that can be requested are offered, and others are refused in pl
     expect([sent.status, sent.flash]).toEqual([422, expect.stringMatching(said)]);
     expect(sent.text).toContain('Tables');
   }
-  expect((await browser.open(address(inDays(30)))).text).toContain('Next free day');
+
+  // The times of another day are shown with all that was typed, but the password.
+  const written = { brandName: 'Fern & Co', email: 'day@example.com', password: PASSWORD, message: 'Two halls' };
+  const other = await browser.send(await browser.open(address(inDays(32))), '/sign-up', {
+    ...written,
+    date: inDays(31),
+    times: inDays(32),
+  });
+  expect([other.status, other.flash, hoursOn(other)]).toEqual([200, '', [9, 10, 18, 19, 20, 21]]);
+  for (const shown of ['Fern &amp; Co', 'day@example.com', 'Two halls']) expect(other.text).toContain(shown);
+  expect(other.text).not.toContain(PASSWORD);
+  const full = await browser.open(address(inDays(30)));
+  const [, next = ''] = /name="next" value="([\d-]+)"/.exec(full.text) ?? [];
+  expect(next).toBe(inDays(31));
+  expect(hoursOn(await browser.send(full, '/sign-up', { ...written, next }))).toEqual([9, 10, 18, 19, 20, 21]);
+  // Enter in the password presses the first button of the form.
+  const entered = await browser.send(other, '/sign-up', { ...written, startHour: '18', times: inDays(31) });
+  expect(entered.url.pathname).toBe('/sign-up/sent');
   const many = await browser.open(`${address(inDays(32))}&guests=41`);
   expect(many.flash).toContain('This space takes up to 40 guests');
   expect((await core().mail.inbox?.list())?.filter(({ to }) => to === 'impossible@example.com')).toEqual([]);

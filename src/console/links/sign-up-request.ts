@@ -1,4 +1,3 @@
-import { SIGN_UP_PATH } from '../../auth/links.ts';
 import type { WantedBooking } from '../../auth/sign-ups.ts';
 import { daysLater, localDate } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
@@ -11,10 +10,10 @@ import { type Html, html, named } from '../../html/html.ts';
 import type { Published } from '../../queries/published.ts';
 import { WAITS_FOR_LOOK } from '../find/new-brand-note.ts';
 import { controlsOf, dateField, field, hiddenField, select, textArea } from '../parts/forms.ts';
-import { addressOf, type Fields } from '../parts/links.ts';
+import type { Fields } from '../parts/links.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import { readDate } from '../parts/typed-dates.ts';
-import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
+import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 
 /** The request that a sign-up begins with. All of it but the space can be chosen later. */
 
@@ -103,36 +102,25 @@ function noneFree(date: PlainDate, { today, hours }: Offer): string | undefined 
   return hours.length === 0 ? `No time is available on ${longDate(date)}. Choose another day.` : undefined;
 }
 
-/** The heading of the request, and for a space that strangers may know, the form that shows the times of another day. */
-export function dayOfRequest(form: Form, wanted: WantedBooking, problems: Problems, offer: Offer | undefined): Html {
+/** The request, in the form that signs up. */
+export function requestFields(form: Form, wanted: WantedBooking, problems: Problems, offer: Offer | undefined): Html {
   const of = offer !== undefined && html` for ${named(offer.space.name)}`;
-  return html`<section class="stack tight full" aria-labelledby="request"><h2 id="request">Your request${of}</h2>
+  return html`${hiddenField('space', wanted.spaceId)}<fieldset class="stack full"><legend><h2>Your request${of}</h2></legend>
 ${
   offer?.space.active === false
     ? html`<p>This space is not taking bookings at the moment.</p>`
-    : html`<p class="hint">It is sent once you have confirmed your address. You can also choose later.
-${offer?.waits && WAITS_FOR_LOOK}</p>`
-}${offer?.space.active && dayForm(form, wanted, problems, offer)}</section>`;
+    : chosenFields(form, wanted, problems, offer)
+}</fieldset>`;
 }
 
-function dayForm(form: Form, wanted: WantedBooking, problems: Problems, { today, nextDay }: Offer): Html {
-  const { date: _, ...others } = fieldsOf(wanted);
-  const kept = Object.entries(others).map(([name, value]) => value !== undefined && hiddenField(name, value));
-  const next = nextDay && addressOf(SIGN_UP_PATH, { ...others, date: nextDay });
-  return html`<form class="fields-row end" method="get" action="${SIGN_UP_PATH}">${kept}
-${dateField({ ...controlsOf(form, problems)('date', REQUEST_LABELS.date), earliest: today })}
-<div><button class="button quiet">Show start times</button></div></form>
-${next && nextDay && html`<p><a href="${next}">Next free day: ${shortDate(nextDay)}</a></p>`}`;
-}
-
-/** The rest of the request, in the form that signs up. */
-export function requestFields(form: Form, wanted: WantedBooking, problems: Problems, offer: Offer | undefined): Html {
-  if (offer?.space.active === false) return hiddenField('space', wanted.spaceId);
+function chosenFields(form: Form, wanted: WantedBooking, problems: Problems, offer: Offer | undefined): Html {
   const control = controlsOf(form, problems);
   const most = offer && capacityOf(offer.space.facts ?? {});
-  return html`${hiddenField('space', wanted.spaceId)}${offer && hiddenField('date', wanted.date ?? '')}
-<div class="fields-row">${offer === undefined && dateField({ ...control('date', REQUEST_LABELS.date) })}
-${hoursField(form, problems, offer)}
+  return html`<p class="hint">It is sent once you have confirmed your address. You can also choose later.
+${offer?.waits && WAITS_FOR_LOOK}</p>
+<div class="fields-row end">${dateField({ ...control('date', REQUEST_LABELS.date), ...defined({ earliest: offer?.today }) })}
+${offer && timesButton(wanted)}</div>${offer?.nextDay && nextDayButton(offer.nextDay)}
+<div class="fields-row">${hoursField(form, problems, offer)}
 ${field({
   ...control('guests', REQUEST_LABELS.guests),
   type: 'number',
@@ -144,6 +132,25 @@ ${textArea({
   value: form.lines('message'),
   attributes: { maxlength: MESSAGE.max, rows: 3 },
 })}`;
+}
+
+/** Shows the page again with the times of the date in the form. It names the date whose times are shown now. */
+const timesButton = ({ date }: WantedBooking): Html =>
+  html`<div><button class="button quiet" name="times" value="${date ?? 'none'}" formnovalidate>Show start times</button></div>`;
+
+const nextDayButton = (date: PlainDate): Html =>
+  html`<div><button class="button quiet" name="next" value="${date}" formnovalidate>Next free day: ${shortDate(date)}</button></div>`;
+
+/**
+ * The form with the day whose times it asks for, if it does not sign up. Enter in a field presses the first button, the one for the times: with a
+ * password, and the day that is shown, that signs up.
+ */
+export function withAskedDay(form: Form, fields: readonly string[]): Form | undefined {
+  const [times, next] = [form.text('times'), form.text('next')];
+  const typed = { ...form.texts(fields), message: form.lines('message') };
+  if (next !== '') return new Form({ ...typed, date: next });
+  const { date = 'none' } = wantedIn(form) ?? {};
+  return times !== '' && (times !== date || form.password() === '') ? new Form(typed) : undefined;
 }
 
 /** The start times: of a space that strangers may not know, any. */

@@ -16,7 +16,6 @@ import { readDate } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import { type CardPage, contextOf, donePage, type LinkRoutes, linkForm, sendCard, sendEnded } from './link-page.ts';
 import {
-  dayOfRequest,
   fieldsOf,
   type Offer,
   offerOf,
@@ -25,6 +24,7 @@ import {
   requestFields,
   wantedIn,
   wantedView,
+  withAskedDay,
 } from './sign-up-request.ts';
 
 const CONFIRM = LINK_PATHS.signUp;
@@ -72,6 +72,8 @@ export function signUpRoutes(routes: LinkRoutes, deps: Deps): void {
 
   // Status, text and work are the same for every address: it is looked up only when the mail is written.
   post(SIGN_UP_PATH, async (form, request, reply) => {
+    const other = withAskedDay(form, SHOWN_AGAIN);
+    if (other !== undefined) return sendCard(reply, await signUpPage(other), 200);
     const wanted = wantedIn(form);
     const typed = {
       brandName: form.text('brandName'),
@@ -129,6 +131,9 @@ const LABELS = {
   ...REQUEST_LABELS,
 } as const;
 
+/** The fields that the page shows again: all but the password. */
+const SHOWN_AGAIN = ['space', 'brandName', 'email', ...Object.keys(REQUEST_LABELS)];
+
 function pageOf(form: Form, wrong: Problems, wanted: WantedBooking | undefined, offer: Offer | undefined): CardPage {
   // What the address asks for may have become impossible since it was made.
   const problems = wanted === undefined ? wrong : { ...problemsIn(wanted, offer), ...wrong };
@@ -138,8 +143,7 @@ function pageOf(form: Form, wrong: Problems, wanted: WantedBooking | undefined, 
     title: 'Sign up',
     lead: 'For brands that look for a space. You confirm your address with a link that we send to it.',
     problem: texts.length === 0 ? undefined : texts.join(' '),
-    main: html`${wanted && dayOfRequest(form, wanted, problems, offer)}
-<form class="fields" method="post" action="${SIGN_UP_PATH}">${request}
+    main: html`<form class="fields" method="post" action="${SIGN_UP_PATH}">${request}
 ${field({
   name: 'brandName',
   label: LABELS.brandName,
