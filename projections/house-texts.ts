@@ -1,4 +1,5 @@
-import { HOUSE_TEXTS, type HouseTexts, withChanges } from '../src/domain/description.ts';
+import { withChanges } from '../src/domain/changed-values.ts';
+import { HOUSE_TEXTS, type HouseTexts } from '../src/domain/description.ts';
 import type { CommunityDescribed } from '../src/domain/events.ts';
 import type { CommunityId } from '../src/domain/ids.ts';
 import type { PersonalText } from '../src/domain/personal-text.ts';

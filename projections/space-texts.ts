@@ -1,4 +1,5 @@
-import { SPACE_TEXTS, type SpaceTexts, withChanges } from '../src/domain/description.ts';
+import { withChanges } from '../src/domain/changed-values.ts';
+import { SPACE_TEXTS, type SpaceTexts } from '../src/domain/description.ts';
 import type { SpaceDescribed } from '../src/domain/events.ts';
 import type { SpaceId } from '../src/domain/ids.ts';
 import type { PersonalText } from '../src/domain/personal-text.ts';

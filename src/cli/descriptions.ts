@@ -1,13 +1,8 @@
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import type { Changes } from '../domain/changed-values.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
-import {
-  AMENITIES,
-  type Changes,
-  type HouseDescription,
-  SPACE_KINDS,
-  type SpaceDescription,
-} from '../domain/description.ts';
+import { AMENITIES, type HouseDescription, SPACE_KINDS, type SpaceDescription } from '../domain/description.ts';
 import { spaceId } from '../domain/ids.ts';
 import { wholeNumber } from './arguments.ts';
 import { operated } from './operation.ts';

@@ -7,6 +7,7 @@ import { declareQuery } from '../document-store/queries.ts';
 import { accountKey, accountOfKey, brandOf } from '../domain/account.ts';
 import { addBrand, type Brand, reinstateBrand, suspendBrand } from '../domain/brand.ts';
 import { localDate } from '../domain/calendar.ts';
+import type { Describe } from '../domain/changed-values.ts';
 import {
   addCommunity,
   type ChangeCommunity,
@@ -17,7 +18,6 @@ import {
 } from '../domain/community.ts';
 import { type Decision, isRefusal, type Refusal, refuse, refuseField } from '../domain/decision.ts';
 import {
-  type Describe,
   HOUSE_TEXTS,
   type HouseDescription,
   type HouseTexts,

@@ -1,15 +1,8 @@
 import { canonicalZone, isTimeZone } from './calendar.ts';
+import { type Describe, withChanges } from './changed-values.ts';
 import { type Decision, isRefusal, type Refusal, refuse, refuseField, refuseFor } from './decision.ts';
 import { defined } from './defined.ts';
-import {
-  type Describe,
-  HOUSE_FACTS,
-  type HouseDescription,
-  type HouseFacts,
-  type HouseTexts,
-  houseChanges,
-  withChanges,
-} from './description.ts';
+import { HOUSE_FACTS, type HouseDescription, type HouseFacts, type HouseTexts, houseChanges } from './description.ts';
 import type {
   CommunityAdded,
   CommunityChanged,

@@ -1,3 +1,4 @@
+import { changesOf, type Describe, type Rules } from './changed-values.ts';
 import { type Refusal, refuse, refuseField, refuseFor } from './decision.ts';
 import { keysOf } from './keys-of.ts';
 import {
@@ -135,12 +136,6 @@ export type HouseTexts<T extends PersonalText = string> = {
 
 export type HouseDescription<T extends PersonalText = string> = HouseFacts & HouseTexts<T>;
 
-/** New values of a description; `null` removes one. Absent ones stay. */
-export type Changes<D extends object> = { readonly [F in keyof D]?: D[F] | null };
-
-/** The rule of each value. Exhaustive: a new one does not compile without its rule. */
-type Rules<D extends object> = { readonly [F in keyof Required<D>]: (value: Required<D>[F]) => Refusal | undefined };
-
 const SPACE_RULES: Rules<SpaceDescription> = {
   kind: (kind) => wrongChoice('kind', kind, SPACE_KINDS),
   seated: (guests) => wrongNumber('seated', guests, CAPACITY),
@@ -202,55 +197,11 @@ export type ShownOfHouse = Exclude<keyof HouseDescription, OfPages>;
 export const SHOWN_OF_SPACE = SPACE_DESCRIPTION.filter((field): field is ShownOfSpace => !isIn(field, OF_PAGES));
 export const SHOWN_OF_HOUSE = HOUSE_DESCRIPTION.filter((field): field is ShownOfHouse => !isIn(field, OF_PAGES));
 
-/** What a description is to be, and what the page showed that asks for it. */
-export type Describe<D extends object> = { readonly wanted: Changes<D>; readonly seen?: D | undefined };
-
 export const spaceChanges = (before: SpaceDescription, command: Describe<SpaceDescription>) =>
   changesOf(before, command, SPACE_RULES);
 
 export const houseChanges = (before: HouseDescription, command: Describe<HouseDescription>) =>
   changesOf(before, command, HOUSE_RULES);
-
-type Values = { readonly [field: string]: unknown };
-type AnyRules = { readonly [field: string]: (value: never) => Refusal | undefined };
-
-/**
- * The wanted values that differ. An empty text and an empty list are none. Refuses wrong ones, all at once, and those that have changed
- * since the page showed them.
- */
-function changesOf<D extends object>(before: D, command: Describe<D>, rules: Rules<D>): Changes<D> | Refusal;
-function changesOf(before: Values, { wanted, seen }: Describe<Values>, rules: AnyRules): Values | Refusal {
-  const changes = new Map<string, unknown>();
-  const wrong: (Refusal | undefined)[] = [];
-  for (const [field, rule] of Object.entries(rules)) {
-    const value = withoutEmpty(wanted[field]);
-    const now = before[field] ?? null;
-    if (value === undefined || isSame(value, now)) continue;
-    changes.set(field, value);
-    if (seen !== undefined && !isSame(seen[field] ?? null, now)) wrong.push(refuseField(field, CHANGED_MEANWHILE));
-    // The type of each rule is that of its field, which the first signature checks.
-    else if (value !== null) wrong.push(Reflect.apply(rule, undefined, [value]));
-  }
-  return refuseFor(wrong) ?? Object.fromEntries(changes);
-}
-
-const withoutEmpty = (value: unknown): unknown =>
-  value === '' || (Array.isArray(value) && value.length === 0) ? null : value;
-
-/** Phrased to follow the name of a field. */
-const CHANGED_MEANWHILE = 'was changed by someone else in the meantime';
-
-/** What a description is after changes to some of its fields. */
-export function withChanges<D extends object>(before: D, changes: Changes<D>, fields: readonly (keyof D & string)[]): D;
-export function withChanges(before: Values, changes: Values, fields: readonly string[]): Values {
-  const after = new Map(Object.entries(before));
-  for (const field of fields) {
-    const value = changes[field];
-    if (value === null) after.delete(field);
-    else if (value !== undefined) after.set(field, value);
-  }
-  return Object.fromEntries(after);
-}
 
 /** The most guests that a space takes. Undefined if its community has not said. */
 export const capacityOf = ({ seated, standing }: SpaceFacts): number | undefined =>
@@ -321,10 +272,6 @@ function wrongList(field: string, list: readonly string[], max: number): Refusal
   if (list.length > max) return refuseField(field, `must have at most ${max} entries`);
   return new Set(list).size === list.length ? undefined : refuseField(field, 'must have each entry once');
 }
-
-/** Lists and addresses are the same if they read the same. NaN is nothing else, although JSON has no word for it. */
-const isSame = (a: unknown, b: unknown): boolean =>
-  Object.is(a, b) || (typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b));
 
 function isIn(field: string, list: readonly string[]): boolean {
   return list.includes(field);

@@ -1,7 +1,8 @@
 import type { Account, Actor } from './account.ts';
 import type { BookingDetails, RepeatedField, StoredDetails } from './booking-details.ts';
 import type { Weekday } from './calendar.ts';
-import type { Changes, HouseDescription, SpaceDescription } from './description.ts';
+import type { Changes } from './changed-values.ts';
+import type { HouseDescription, SpaceDescription } from './description.ts';
 import type { EventTrace } from './event-trace.ts';
 import type {
   ApiKeyId,

@@ -1,14 +1,13 @@
 import { isYearsLater, localDate, WEEKDAYS } from './calendar.ts';
+import { type Describe, withChanges } from './changed-values.ts';
 import { type Decision, isRefusal, type Refusal, refuse, refuseField, refuseFor } from './decision.ts';
 import {
-  type Describe,
   type HouseFacts,
   SPACE_FACTS,
   type SpaceDescription,
   type SpaceFacts,
   type SpaceTexts,
   spaceChanges,
-  withChanges,
 } from './description.ts';
 import type {
   DateHours,

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import { type Changes, withChanges } from '../../src/domain/changed-values.ts';
 import {
   addressLine,
-  type Changes,
   capacityOf,
   countries,
   type HouseDescription,
   houseChanges,
   type SpaceDescription,
   spaceChanges,
-  withChanges,
 } from '../../src/domain/description.ts';
 
 const BEFORE: SpaceDescription = { kind: 'Hall', seated: 60, amenities: ['Wifi', 'Lift'], about: 'Bright.' };

@@ -1,15 +1,9 @@
 import { HOUSE_DESCRIPTION_LABELS as LABELS } from '../../contract/description.ts';
+import { type Changes, withChanges } from '../../domain/changed-values.ts';
 import type { Community } from '../../domain/community.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
-import {
-  type Changes,
-  type Coordinates,
-  countries,
-  type HouseDescription,
-  SHOWN_OF_HOUSE,
-  withChanges,
-} from '../../domain/description.ts';
+import { type Coordinates, countries, type HouseDescription, SHOWN_OF_HOUSE } from '../../domain/description.ts';
 import { ABOUT, ADDRESS_LINE, PRACTICAL_TEXT, WEBSITE } from '../../domain/limits.ts';
 import { html, named } from '../../html/html.ts';
 import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';

@@ -1,13 +1,12 @@
 import { KIND_LABELS, SPACE_DESCRIPTION_LABELS as LABELS } from '../../contract/description.ts';
+import { type Changes, withChanges } from '../../domain/changed-values.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import {
   AMENITIES,
-  type Changes,
   languageName,
   SHOWN_OF_SPACE,
   SPACE_KINDS,
   type SpaceDescription,
-  withChanges,
 } from '../../domain/description.ts';
 import { ABOUT, AREA, CAPACITY, MAX_OWN_AMENITIES, type NumberLimit, PRACTICAL_TEXT } from '../../domain/limits.ts';
 import type { Space } from '../../domain/space.ts';
