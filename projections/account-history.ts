@@ -7,6 +7,7 @@ import type {
   CalendarFeedEvent,
   ClosureEvent,
   CommunityEvent,
+  CustomerDescribed,
   MembershipEvent,
   Recorded,
   SpaceEvent,
@@ -36,6 +37,7 @@ type Changing =
   | CommunityEvent
   | BrandEvent
   | AdmissionEvent
+  | CustomerDescribed
   | SpaceEvent
   | ClosureEvent
   | ApiKeyEvent
@@ -63,7 +65,7 @@ function entryOf(_: AccountHistoryDocument | undefined, event: Recorded<Changing
 /** An index of the changes of each account, so that a page of its history needs no search of the log. */
 export const accountHistory = projection<AccountHistoryDocument, Changing>({
   name: 'accountHistory',
-  version: 10,
+  version: 11,
   indexes: [
     { fields: ['account', 'position'] },
     { fields: ['account', 'topic', 'position'] },
@@ -81,6 +83,8 @@ export const accountHistory = projection<AccountHistoryDocument, Changing>({
     BrandReinstated: entryOf,
     BrandAdmitted: entryOf,
     BrandTurnedAway: entryOf,
+    BrandTrusted: entryOf,
+    CustomerDescribed: entryOf,
     SpaceAdded: entryOf,
     SpaceChanged: entryOf,
     SpaceClosed: entryOf,

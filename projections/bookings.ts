@@ -32,6 +32,16 @@ export function pendingBooking(data: BookingRequested['data'], at: Timestamp): R
   return { ...withoutKey(data), status: 'Pending', createdAt: at, changedAt: at };
 }
 
+/** A booking at the moment it was approved. */
+export const approvedBooking = (booking: RequestedBooking, charge: Cents, at: Timestamp): BookingDocument => ({
+  ...booking,
+  status: 'Approved',
+  changedAt: at,
+  approvedAt: at,
+  wasApproved: 'yes',
+  charge,
+});
+
 /**
  * Most requests have no key and are returned as they are: leaving fields out takes eight times as long as copying all, and objects made
  * that way are slower to use.
@@ -84,15 +94,7 @@ export const bookings = projection<BookingDocument, BookingEvent>({
   createdBy: ['BookingRequested'],
   on: {
     BookingRequested: (_, { data, metadata }) => pendingBooking(data, metadata.at),
-    BookingApproved: (document, { data, metadata }) =>
-      document && {
-        ...document,
-        status: 'Approved',
-        changedAt: metadata.at,
-        approvedAt: metadata.at,
-        wasApproved: 'yes',
-        charge: data.charge,
-      },
+    BookingApproved: (document, { data, metadata }) => document && approvedBooking(document, data.charge, metadata.at),
     BookingCancelled: (document, { data, metadata }) =>
       document && {
         ...document,

@@ -31,6 +31,8 @@ const pendingOf = declareQuery(
 /** The reason that the brand reads. */
 const TURNED_AWAY = 'The community does not take requests of this brand.';
 
+export type AdmissionCommands = ReturnType<typeof createAdmissionCommands>;
+
 /** Which brands a community lets in (docs/decisions/bookings.md#new-brands). */
 export function createAdmissionCommands(
   { handler, readModels }: CommandDeps,
@@ -47,7 +49,15 @@ export function createAdmissionCommands(
 
   const streamOfBrand = (of: OfBrand): string => streamOf.venue_admission(of.communityId, of.brandId);
 
+  /** Cancels the requests of a brand to a community. @returns how many */
+  async function cancelRequestsOf(of: OfBrand, context: CommandContext): Promise<number> {
+    const pending = await readModels.collection(bookings).list(pendingOf(of));
+    return cancelPending(cancel, pending, { by: communityOf(of), reason: TURNED_AWAY }, context);
+  }
+
   return {
+    cancelRequestsOf,
+
     /** Sets what happens to requests of brands that the community does not know. */
     changeNewBrands: (wanted: CommunityNewBrandsChanged['data'], context: CommandContext) =>
       handler.execute(streamOf.community(wanted.communityId), community, context, (state) =>
@@ -70,8 +80,7 @@ export function createAdmissionCommands(
         turnBrandAway(state, of, { isKnown: known?.isKnown === true }),
       );
       if (isRefusal(outcome)) return outcome;
-      const pending = await readModels.collection(bookings).list(pendingOf(of));
-      return { cancelled: await cancelPending(cancel, pending, { by: communityOf(of), reason: TURNED_AWAY }, context) };
+      return { cancelled: await cancelRequestsOf(of, context) };
     },
   };
 }

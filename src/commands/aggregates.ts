@@ -4,6 +4,7 @@ import { type Brand, evolveBrand } from '../domain/brand.ts';
 import { type CalendarFeeds, evolveCalendarFeeds, NO_FEEDS } from '../domain/calendar-feed.ts';
 import { type Closure, evolveClosure } from '../domain/closure.ts';
 import { type Community, evolveCommunity } from '../domain/community.ts';
+import { type AgreedPrices, evolveCustomer } from '../domain/customer.ts';
 import type {
   AdmissionEvent,
   ApiKeyEvent,
@@ -11,6 +12,7 @@ import type {
   CalendarFeedEvent,
   ClosureEvent,
   CommunityEvent,
+  CustomerDescribed,
   MembershipEvent,
   ProjectionEventSkipped,
   ReviewPosted,
@@ -40,6 +42,7 @@ export const community: Aggregate<Community | undefined, CommunityEvent> = {
 export const space: Aggregate<Space | undefined, SpaceEvent> = { initial: undefined, evolve: evolveSpace };
 export const brand: Aggregate<Brand | undefined, BrandEvent> = { initial: undefined, evolve: evolveBrand };
 export const admission: Aggregate<Admission, AdmissionEvent> = { initial: undefined, evolve: evolveAdmission };
+export const customer: Aggregate<AgreedPrices, CustomerDescribed> = { initial: {}, evolve: evolveCustomer };
 export const closure: Aggregate<Closure | undefined, ClosureEvent> = { initial: undefined, evolve: evolveClosure };
 export const review: Aggregate<Review | undefined, ReviewPosted> = { initial: undefined, evolve: evolveReview };
 export const apiKey: Aggregate<ApiKey | undefined, ApiKeyEvent> = { initial: undefined, evolve: evolveApiKey };

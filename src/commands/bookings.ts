@@ -1,8 +1,8 @@
 import { admissionKey, admissions } from '../../projections/admissions.ts';
-import { bookings, pendingBooking, type ReadableBooking } from '../../projections/bookings.ts';
+import { approvedBooking, bookings, pendingBooking, type ReadableBooking } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { spaces } from '../../projections/spaces.ts';
-import type { Standing } from '../domain/admission.ts';
+import { type Standing, standingOf } from '../domain/admission.ts';
 import {
   arePersonal,
   type BookingDetails,
@@ -21,6 +21,7 @@ import {
   type CancelBooking,
   cancelBooking,
   completeBooking,
+  type Entry,
   expireBooking,
   findByIdempotencyKey,
   KEY_REUSED,
@@ -85,7 +86,7 @@ export async function createBookingCommands(deps: CommandDeps) {
       if (!isRepeated) return quota;
     }
     const outcome = await handler.execute(stream, spaceDay, context, (day) => {
-      if (!isRefusal(quota) && quota?.isValid() === false)
+      if (quota && !isRefusal(quota) && !quota.isValid())
         throw new Unavailable(`Booking ${bookingId} waited too long to be appended`);
       return requestBooking(day, wanted, { now: clock(), serviceFeePercent, currency });
     });
@@ -94,7 +95,8 @@ export async function createBookingCommands(deps: CommandDeps) {
     if (isRefusal(outcome)) return outcome;
 
     const [event] = outcome.events;
-    if (event !== undefined && outcome.at !== undefined) return asRequested(event.data, details, outcome.at);
+    if (event?.type === 'BookingRequested' && outcome.at !== undefined)
+      return asRequested(event.data, details, outcome.at);
     const before = findByIdempotencyKey(outcome.state, wanted);
     for await (const { type, data, metadata } of handler.read(stream, spaceDay, before?.revision)) {
       if (type !== 'BookingRequested' || data.bookingId !== before?.request.bookingId) break;
@@ -103,41 +105,62 @@ export async function createBookingCommands(deps: CommandDeps) {
     throw new Error(`${stream} does not hold the booking of its idempotency key`);
   }
 
+  async function request(command: RequestCommand, context: CommandContext): Promise<ReadableBooking | Refusal> {
+    const { brandId, details, idempotencyKey, entry } = command;
+    const { spaceId } = details;
+    const [space, brand, fingerprint] = await Promise.all([
+      readModels.collection(spaces).get(String(spaceId)),
+      readModels.collection(brands).get(String(brandId)),
+      idempotencyKey === undefined ? undefined : fingerprintFor(brandId, details),
+    ]);
+    if (space === undefined) return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
+    if (brand === undefined) return refuse('ResourceNotFound', `There is no brand ${brandId}.`);
+    if (isRefusal(fingerprint)) return fingerprint;
+    const [claim, known] = await Promise.all([
+      idempotencyKey === undefined
+        ? ('none' as const)
+        : idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, fingerprintOf(details), fingerprint),
+      readModels.collection(admissions).get(admissionKey({ communityId: space.communityId, brandId })),
+    ]);
+    if (claim === undefined) return KEY_REUSED;
+
+    const wanted: RequestBooking = {
+      bookingId: bookingId(await deps.ids.bookings.next()),
+      space,
+      brand,
+      details,
+      standing: standingOf(known ?? {}),
+      ...defined({ agreed: known, entry, idempotencyKey, fingerprint }),
+    };
+    // One that is approved at once is never pending.
+    const isPending = entry === undefined && wanted.standing !== 'trusted';
+    const limit = isPending ? pendingLimitOf(brand, settings.pendingLimit) : undefined;
+    const outcome = await requestOrRepeat(wanted, limit, context);
+    if (isRefusal(outcome) && claim !== 'none') await claim.release();
+    return outcome;
+  }
+
   return {
     /** Requests a booking. Resolves to the booking as requested, even if it was made by an earlier request with its idempotency key. */
-    async request(
-      command: { readonly brandId: BrandId; readonly details: BookingDetails; readonly idempotencyKey?: string },
+    request,
+
+    /** Enters a booking of a customer that the community looks after. Refuses other brands, and spaces of others. */
+    async enter(
+      { communityId, ...command }: RequestCommand & { readonly communityId: CommunityId; readonly entry: Entry },
       context: CommandContext,
     ): Promise<ReadableBooking | Refusal> {
-      const { brandId, details, idempotencyKey } = command;
-      const { spaceId } = details;
-      const [space, brand, fingerprint] = await Promise.all([
-        readModels.collection(spaces).get(String(spaceId)),
-        readModels.collection(brands).get(String(brandId)),
-        idempotencyKey === undefined ? undefined : fingerprintFor(brandId, details),
+      const [space, brand] = await Promise.all([
+        readModels.collection(spaces).get(String(command.details.spaceId)),
+        readModels.collection(brands).get(String(command.brandId)),
       ]);
-      if (space === undefined) return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
-      if (brand === undefined) return refuse('ResourceNotFound', `There is no brand ${brandId}.`);
-      if (isRefusal(fingerprint)) return fingerprint;
-      const [claim, known] = await Promise.all([
-        idempotencyKey === undefined
-          ? ('none' as const)
-          : idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, fingerprintOf(details), fingerprint),
-        readModels.collection(admissions).get(admissionKey({ communityId: space.communityId, brandId })),
-      ]);
-      if (claim === undefined) return KEY_REUSED;
-
-      const wanted: RequestBooking = {
-        bookingId: bookingId(await deps.ids.bookings.next()),
-        space,
-        brand,
-        details,
-        isTurnedAway: known?.admission === 'turnedAway',
-        ...defined({ idempotencyKey, fingerprint }),
-      };
-      const outcome = await requestOrRepeat(wanted, pendingLimitOf(brand, settings.pendingLimit), context);
-      if (isRefusal(outcome) && claim !== 'none') await claim.release();
-      return outcome;
+      if (space?.communityId !== communityId)
+        return refuse('ResourceNotFound', `There is no space ${command.details.spaceId}.`);
+      if (brand?.keptBy !== communityId)
+        return refuse(
+          'BookingNotAllowed',
+          `Brand ${command.brandId} is no customer that you look after. It requests itself.`,
+        );
+      return request(command, context);
     },
 
     approve: (
@@ -167,6 +190,16 @@ export async function createBookingCommands(deps: CommandDeps) {
   };
 }
 
+type RequestCommand = {
+  readonly brandId: BrandId;
+  readonly details: BookingDetails;
+  readonly idempotencyKey?: string;
+  readonly entry?: Entry;
+};
+
 /** A booking at the moment it was requested, with the texts as they were sent: the event holds them sealed. */
-const asRequested = (data: BookingRequested['data'], details: BookingDetails, at: Timestamp): ReadableBooking =>
-  withTexts({ data: pendingBooking(data, at) }, picked(details, PERSONAL_DETAILS)).data;
+function asRequested(data: BookingRequested['data'], details: BookingDetails, at: Timestamp): ReadableBooking {
+  const pending = pendingBooking(data, at);
+  const booking = data.approval === undefined ? pending : approvedBooking(pending, data.totalPrice, at);
+  return withTexts({ data: booking }, picked(details, PERSONAL_DETAILS)).data;
+}

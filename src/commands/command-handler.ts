@@ -144,7 +144,7 @@ export function createCommandHandler(deps: {
         if (!isToCount || uses === undefined || account === undefined || !events.some(isCountedEvent)) return undefined;
         isToCount = false;
         const refusal = await uses.take(account, useOf(events));
-        const isRequest = events.every(({ type }) => type === 'BookingRequested');
+        const isRequest = events.some(({ type }) => type === 'BookingRequested');
         return refusal && isRequest ? { ...refusal, refused: 'BookingNotAllowed' } : refusal;
       };
       const attempt = () => decideOnce(stream, aggregate, context, decide, count);

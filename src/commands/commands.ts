@@ -11,6 +11,7 @@ import { createClosureImport } from './closure-import.ts';
 import { createClosureCommands } from './closures.ts';
 import type { CommandDeps, CommandSources } from './command-deps.ts';
 import { type CommandObserver, createCommandHandler } from './command-handler.ts';
+import { createCustomerCommands } from './customers.ts';
 import { createMembershipCommands } from './membership.ts';
 import { createPersonalDataCommands } from './personal-data.ts';
 import { createPhotoCommands } from './photos.ts';
@@ -63,9 +64,11 @@ export async function createCommands({
   const closures = createClosureCommands(deps);
   const photos = createPhotoCommands({ ...deps, events });
   const bookings = await createBookingCommands(deps);
+  const admissions = createAdmissionCommands(deps, bookings);
   return {
     bookings,
-    admissions: createAdmissionCommands(deps, bookings),
+    admissions,
+    customers: createCustomerCommands(deps, admissions),
     withdrawRequestsOf: createRequestWithdrawal(deps, bookings),
     catalogue: await createCatalogueCommands(deps, photos),
     closures,

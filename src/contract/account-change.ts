@@ -1,7 +1,15 @@
 import type { NamedChange } from '../domain/account-change.ts';
 import { WEEKDAYS } from '../domain/calendar.ts';
 import { HOUSE_DESCRIPTION, SPACE_DESCRIPTION } from '../domain/description.ts';
-import type { ClosureAdded, DayHours, NewBrands, Recorded, SpaceChanged, SpaceTerms } from '../domain/events.ts';
+import type {
+  ClosureAdded,
+  CustomerDescribed,
+  DayHours,
+  NewBrands,
+  Recorded,
+  SpaceChanged,
+  SpaceTerms,
+} from '../domain/events.ts';
 import { hoursBetween } from '../domain/hours.ts';
 import { permissionNames } from '../domain/permissions.ts';
 import type { Opened, Readable } from '../domain/personal-text.ts';
@@ -115,6 +123,10 @@ function fieldsOf(event: Readable<Recorded>): Fields {
       return { status: 'let in' };
     case 'BrandTurnedAway':
       return { status: 'turned away' };
+    case 'BrandTrusted':
+      return { status: 'trusted' };
+    case 'CustomerDescribed':
+      return fieldsOfCustomer(event.data);
     case 'SpaceAdded':
       return { status: 'open', ...termsOf(event.data) };
     case 'SpaceChanged':
@@ -182,6 +194,16 @@ function fieldsOf(event: Readable<Recorded>): Fields {
     default:
       return event satisfies never;
   }
+}
+
+function fieldsOfCustomer({ discountPercent, fees, contact, note }: Opened<CustomerDescribed['data']>): Fields {
+  return {
+    discountPercent: discountPercent === null ? 'none' : discountPercent,
+    agreedFees:
+      fees === null ? 'none' : fees?.map(({ spaceId, eventFee }) => `${spaceId}: ${formatAmount(eventFee)}`).join(', '),
+    contact: contact === null ? 'none' : contact,
+    note: note === null ? 'none' : note,
+  };
 }
 
 /** The terms and status of a space under public names and in public units. Absent ones are undefined. */

@@ -2,6 +2,7 @@ import { type Account, accountInWords, communityOf, partiesOf } from './account.
 import type { Community } from './community.ts';
 import { EVENT_TYPES } from './event-types.ts';
 import type { ClosureAdded, ClosureKind, DomainEvent, EventType, Recorded } from './events.ts';
+import type { BrandId, CommunityId } from './ids.ts';
 import { accountOfSubject, type Opened, type Readable } from './personal-text.ts';
 import type { NamedActor } from './shown-actor.ts';
 import type { Space } from './space.ts';
@@ -81,17 +82,19 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'CommunityPhotosChanged':
     case 'CommunityNewBrandsChanged':
       return ofAccount({ kind: 'Community', id: event.data.communityId });
-    case 'BrandAdded':
+    case 'BrandAdded': {
+      const { brandId, keptBy } = event.data;
+      if (keptBy === undefined) return ofAccount({ kind: 'Brand', id: brandId });
+      return ofCustomer({ communityId: keptBy, brandId });
+    }
     case 'BrandSuspended':
     case 'BrandReinstated':
       return ofAccount({ kind: 'Brand', id: event.data.brandId });
     case 'BrandAdmitted':
     case 'BrandTurnedAway':
-      return {
-        topic: 'account',
-        accounts: [communityOf(event.data)],
-        of: { kind: 'brand', id: String(event.data.brandId) },
-      };
+    case 'BrandTrusted':
+    case 'CustomerDescribed':
+      return ofCustomer(event.data);
     case 'SubjectForgotten': {
       const account = accountOfSubject(event.data.subject);
       return account && ofAccount(account);
@@ -153,6 +156,13 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
       return event satisfies never;
   }
 }
+
+/** A brand, for the community that decides about it. */
+const ofCustomer = (of: { readonly communityId: CommunityId; readonly brandId: BrandId }): AccountChange => ({
+  topic: 'account',
+  accounts: [communityOf(of)],
+  of: { kind: 'brand', id: String(of.brandId) },
+});
 
 const ofSpaces = (owner: Account, of: ChangedThing): AccountChange => ({ topic: 'spaces', accounts: [owner], of });
 

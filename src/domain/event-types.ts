@@ -21,6 +21,8 @@ const IS_COUNTED: { readonly [T in EventType]: boolean } = {
   BrandReinstated: false,
   BrandAdmitted: true,
   BrandTurnedAway: false,
+  BrandTrusted: true,
+  CustomerDescribed: true,
   SpaceAdded: true,
   SpaceChanged: true,
   SpaceClosed: true,

@@ -2,6 +2,7 @@ import type { Account, Actor } from './account.ts';
 import type { BookingDetails, RepeatedField, StoredDetails } from './booking-details.ts';
 import type { Weekday } from './calendar.ts';
 import type { Changes } from './changed-values.ts';
+import type { CustomerDetails } from './customer.ts';
 import type { HouseDescription, SpaceDescription } from './description.ts';
 import type { EventTrace } from './event-trace.ts';
 import type {
@@ -73,10 +74,15 @@ export type BookingTerms = StoredDetails &
     readonly cancelHours?: number;
   };
 
+/** Why a request was approved at once: the community entered it for its customer, or trusts the brand. */
+export type ApprovedAtOnce = 'entered' | 'trusted';
+
 export type CancelledBy = 'Brand' | 'Community' | 'System';
 
 type BookingEvents = {
   BookingRequested: BookingTerms & {
+    /** Why it was approved at once. Absent: it waits for an answer. */
+    readonly approval?: ApprovedAtOnce;
     readonly idempotencyKey?: string;
     /** HMAC of the request. Only with an idempotency key and personal details, which are sealed. */
     readonly fingerprint?: string;
@@ -265,11 +271,24 @@ type AdmissionEvents = {
   BrandAdmitted: OfAdmission;
   /** A community takes no requests of a brand. */
   BrandTurnedAway: OfAdmission;
+  /** A community approves the requests of a brand at once. */
+  BrandTrusted: OfAdmission;
+};
+
+type CustomerEvents = {
+  /** What a community keeps about a customer changed. Absent: as before; null: nothing any more. */
+  CustomerDescribed: Changes<CustomerDetails<PersonalText>> & OfAdmission;
 };
 
 type BrandEvents = {
-  /** `signedUp`: by itself, not by the operator. */
-  BrandAdded: { readonly brandId: BrandId; readonly name: string; readonly signedUp?: true };
+  BrandAdded: {
+    readonly brandId: BrandId;
+    readonly name: string;
+    /** By itself, not by the operator. */
+    readonly signedUp?: true;
+    /** The community that looks after the brand as its customer. */
+    readonly keptBy?: CommunityId;
+  };
   /** The operator has switched a brand off: everything that it may do is refused, and nothing is lost. */
   BrandSuspended: { readonly brandId: BrandId; readonly reason?: PersonalText };
   BrandReinstated: { readonly brandId: BrandId };
@@ -317,6 +336,7 @@ type EventData = BookingEvents &
   MembershipEvents &
   BrandEvents &
   AdmissionEvents &
+  CustomerEvents &
   OtherEvents;
 
 export type EventType = keyof EventData;
@@ -340,6 +360,8 @@ export type CommunityNewBrandsChanged = EventOf<'CommunityNewBrandsChanged'>;
 export type AdmissionEvent = EventOf<keyof AdmissionEvents>;
 export type BrandAdmitted = EventOf<'BrandAdmitted'>;
 export type BrandTurnedAway = EventOf<'BrandTurnedAway'>;
+export type BrandTrusted = EventOf<'BrandTrusted'>;
+export type CustomerDescribed = EventOf<'CustomerDescribed'>;
 export type BrandEvent = EventOf<keyof BrandEvents>;
 export type BrandAdded = EventOf<'BrandAdded'>;
 export type BrandSuspended = EventOf<'BrandSuspended'>;

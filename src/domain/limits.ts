@@ -94,6 +94,15 @@ export const AREA: NumberLimit = { min: 1, max: 1_000_000, step: 1 };
 /** What a photo shows. */
 export const PHOTO_ALT: TextLimit = { min: 0, max: 300 };
 
+/** What was agreed with a customer, off the fee of a space. */
+export const DISCOUNT_PERCENT: NumberLimit = { min: 1, max: 100, step: 1 };
+/** Spaces with a fee that was agreed with a customer. */
+export const MAX_AGREED_FEES = 100;
+/** Who calls for a customer, and how to reach them. */
+export const CUSTOMER_CONTACT: TextLimit = { min: 0, max: 500 };
+/** What a community writes down about a customer. */
+export const CUSTOMER_NOTE: TextLimit = { min: 0, max: 2_000 };
+
 /** Dates that one search for spaces may have. */
 export const MAX_SEARCH_DATES = 50;
 /** How far around a place a search for spaces may reach, in kilometres. */

@@ -68,5 +68,7 @@ export const ownerOf = {
   closure: ({ closureId }: { readonly closureId: ClosureId }) => `closure:${closureId}`,
   space: ({ spaceId }: { readonly spaceId: SpaceId }) => `space:${spaceId}`,
   community: ({ communityId }: { readonly communityId: CommunityId }) => `community:${communityId}`,
+  customer: ({ communityId, brandId }: { readonly communityId: CommunityId; readonly brandId: BrandId }) =>
+    `customer:${communityId}:${brandId}`,
   brand: ({ brandId }: { readonly brandId: BrandId }) => `brand:${brandId}`,
 };

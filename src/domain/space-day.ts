@@ -2,13 +2,15 @@ import { refuseApproval, type Standing, TURNED_AWAY } from './admission.ts';
 import { AppendOnlyMap } from './append-only-map.ts';
 import { type BookingDetails, detailsOf, fingerprintOf, REPEATED_DETAILS, wrongDetails } from './booking-details.ts';
 import { cancellableUntil, endOf, expiryOf, startOf } from './booking-moments.ts';
-import { toTimestamp, wallDay } from './calendar.ts';
+import { toTimestamp, type WallDay, wallDay } from './calendar.ts';
 import { closedRefusal } from './closed-refusal.ts';
+import { type AgreedPrices, agreedFee } from './customer.ts';
 import { termsOn } from './day-terms.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
 import { moreThanFit } from './description.ts';
 import type {
+  ApprovedAtOnce,
   BookingApproved,
   BookingCancelled,
   BookingCompleted,
@@ -19,9 +21,9 @@ import type {
   SpaceDayEvent,
   TimeClosed,
 } from './events.ts';
-import { type BookingId, type BrandId, type ClosureId, type CommunityId, cents } from './ids.ts';
+import { type BookingId, type BrandId, type Cents, type ClosureId, type CommunityId, cents } from './ids.ts';
 import { keysOf } from './keys-of.ts';
-import { brokenTextRule, IDEMPOTENCY_KEY, REASON, wrongText } from './limits.ts';
+import { brokenTextRule, EVENT_FEE, IDEMPOTENCY_KEY, REASON, wrongNumber, wrongText } from './limits.ts';
 import { picked } from './picked.ts';
 import { priceOf } from './pricing.ts';
 import type { Space } from './space.ts';
@@ -130,11 +132,23 @@ export type RequestBooking = {
   readonly space: Space;
   readonly brand: { readonly brandId: BrandId; readonly name: string };
   readonly details: BookingDetails;
-  /** Whether the community takes no requests of the brand. */
-  readonly isTurnedAway?: boolean;
+  /** How the brand stands with the community. Default: let in. */
+  readonly standing?: Standing;
+  /** What was agreed with the brand. */
+  readonly agreed?: AgreedPrices;
+  /** Present if the community enters the booking itself. */
+  readonly entry?: Entry;
   readonly idempotencyKey?: string;
   /** HMAC of the details under the key of their subject. Only with an idempotency key and personal details. */
   readonly fingerprint?: string;
+};
+
+/** How a community enters a booking of its customer. */
+export type Entry = {
+  /** In place of the one that was agreed, or that of the space. */
+  readonly eventFee?: Cents;
+  /** Whether the event may begin before the notice of the space is over. */
+  readonly isAtShortNotice?: boolean;
 };
 
 export type BookingContext = {
@@ -161,16 +175,20 @@ export function findByIdempotencyKey(day: SpaceDay, command: RequestBooking): Bo
 /**
  * Decides a booking request. No event if its idempotency key already has a booking. Refuses `BookingNotAllowed` if the
  * space is inactive, the date is past or too far ahead, or the key was used for something else, and `SlotUnavailable` if the hour is outside
- * the window, past, skipped by a clock change, or taken (docs/decisions/bookings.md).
+ * the window, past, skipped by a clock change, or taken (docs/decisions/bookings.md). A request of a trusted brand, or one that the community
+ * enters itself, is approved in the same step.
  */
 export function requestBooking(
   day: SpaceDay,
   command: RequestBooking,
   context: BookingContext,
-): Decision<BookingRequested> {
-  const { space, brand, details, idempotencyKey, fingerprint } = command;
+): Decision<BookingRequested | BookingApproved> {
+  const { space, details, idempotencyKey, fingerprint, entry } = command;
   const { date, startHour } = details;
-  const wrong = wrongDetails(details) ?? (idempotencyKey === undefined ? undefined : wrongKey(idempotencyKey));
+  const wrong =
+    wrongDetails(details) ??
+    (idempotencyKey === undefined ? undefined : wrongKey(idempotencyKey)) ??
+    (entry?.eventFee === undefined ? undefined : wrongNumber('eventFee', entry.eventFee, EVENT_FEE));
   if (wrong !== undefined) return wrong;
 
   const before = findByIdempotencyKey(day, command)?.request;
@@ -183,42 +201,52 @@ export function requestBooking(
     return isRepeated ? [] : KEY_REUSED;
   }
 
-  if (command.isTurnedAway) return TURNED_AWAY;
+  if (command.standing === 'turnedAway') return TURNED_AWAY;
   const tooMany = moreThanFit(space.facts, details.guests);
   if (tooMany !== undefined) return tooMany;
 
   const wall = wallDay(date, space.timeZone);
-  const closed = whyClosed(space, wall, startHour, heldHours(day), context.now);
+  const asked = entry?.isAtShortNotice ? { ...space, noticeHours: 0 } : space;
+  const closed = whyClosed(asked, wall, startHour, heldHours(day), context.now);
   if (closed !== undefined) return closedRefusal(closed, space, details, context.now);
+  const data = termsOfRequest(command, wall, context);
+  const requested: BookingRequested = { type: 'BookingRequested', data };
+  if (data.approval === undefined) return [requested];
+  return [requested, { type: 'BookingApproved', data: { ...factsOf(data), charge: data.totalPrice } }];
+}
 
-  const terms = termsOn(space, date);
-  const use = useFrom(terms, wall, startHour);
-  return [
-    {
-      type: 'BookingRequested',
-      data: defined({
-        bookingId: command.bookingId,
-        ...detailsOf(details),
-        spaceName: space.name,
-        communityId: space.communityId,
-        brandId: brand.brandId,
-        brandName: brand.name,
-        endHour: endHourOf(space, startHour),
-        durationHours: space.durationHours,
-        usageHours: reducedUsage(terms, use),
-        ...priceOf(terms.eventFee, context.serviceFeePercent),
-        currency: context.currency,
-        timeZone: space.timeZone,
-        freeFrom: freeFrom(terms, wall, use),
-        startsAt: toTimestamp(use.from),
-        endsAt: toTimestamp(use.until),
-        expiresAt: toTimestamp(Math.min(use.from, context.now + space.answerHours * 3_600_000)),
-        cancelHours: space.cancelHours,
-        idempotencyKey,
-        fingerprint,
-      }),
-    },
-  ];
+/** Why a request is approved at once, if it is. */
+const approvalOf = ({ entry, standing }: RequestBooking): ApprovedAtOnce | undefined =>
+  entry === undefined ? (standing === 'trusted' ? 'trusted' : undefined) : 'entered';
+
+/** The prices and times of a request, fixed now. */
+function termsOfRequest(command: RequestBooking, wall: WallDay, context: BookingContext): BookingRequested['data'] {
+  const { space, brand, details, idempotencyKey, fingerprint, entry, agreed = {} } = command;
+  const terms = termsOn(space, details.date);
+  const use = useFrom(terms, wall, details.startHour);
+  const eventFee = entry?.eventFee ?? agreedFee(agreed, space.spaceId, terms.eventFee);
+  return defined({
+    bookingId: command.bookingId,
+    ...detailsOf(details),
+    spaceName: space.name,
+    communityId: space.communityId,
+    brandId: brand.brandId,
+    brandName: brand.name,
+    endHour: endHourOf(space, details.startHour),
+    durationHours: space.durationHours,
+    usageHours: reducedUsage(terms, use),
+    ...priceOf(eventFee, context.serviceFeePercent),
+    currency: context.currency,
+    timeZone: space.timeZone,
+    freeFrom: freeFrom(terms, wall, use),
+    startsAt: toTimestamp(use.from),
+    endsAt: toTimestamp(use.until),
+    expiresAt: toTimestamp(Math.min(use.from, context.now + space.answerHours * 3_600_000)),
+    cancelHours: space.cancelHours,
+    approval: approvalOf(command),
+    idempotencyKey,
+    fingerprint,
+  });
 }
 
 function wrongKey(key: string): Refusal | undefined {

@@ -26,6 +26,8 @@ export const streamOf = {
   venue_invitation: (id: string) => `venue_invitation-${id}`,
   /** What a community has decided about a brand. */
   venue_admission: (communityId: number, brandId: number) => `venue_admission-${communityId}-${brandId}`,
+  /** What a community keeps about a brand that is its customer. */
+  venue_customer: (communityId: number, brandId: number) => `venue_customer-${communityId}-${brandId}`,
 };
 
 /** The kinds of streams: their names up to the first hyphen. */

@@ -31,6 +31,8 @@ export function textOwnerOf(event: DomainEvent): string | undefined {
     case 'CommunityDescribed':
     case 'CommunityPhotosChanged':
       return ownerOf.community(event.data);
+    case 'CustomerDescribed':
+      return ownerOf.customer(event.data);
     case 'BrandSuspended':
       return ownerOf.brand(event.data);
     default:

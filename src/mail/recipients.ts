@@ -117,8 +117,12 @@ export function createRecipients(deps: Deps): Recipients['of'] {
     switch (event.type) {
       case 'BookingRequested': {
         const mail = { kind: event.type, about: aboutOf(event.data) };
+        const { approval } = event.data;
+        // The community entered it itself.
+        if (approval === 'entered') return [];
         const toCommunity = await toReaders(event, [{ ...mail, account: communityOf(event.data) }]);
-        return [...toCommunity, ...(await toActor(event, { ...mail, account: brandOf(event.data) }))];
+        const receipt = approval === undefined ? mail : { ...mail, kind: 'BookingApproved' as const };
+        return [...toCommunity, ...(await toActor(event, { ...receipt, account: brandOf(event.data) }))];
       }
       case 'BookingApproved':
         return toReaders(event, [{ kind: event.type, account: brandOf(event.data), about: aboutOf(event.data) }]);

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { DomainEvent } from '../domain/events.ts';
-import type { BookingId, ClosureId, CommunityId, SpaceId } from '../domain/ids.ts';
+import type { BookingId, BrandId, ClosureId, CommunityId, SpaceId } from '../domain/ids.ts';
 import {
   ERASED,
   type Opened,
@@ -82,6 +82,11 @@ export function createPersonalData(deps: {
     /** What is written about communities, opened, see {@link openTexts}. */
     openHouseTexts: <D extends { readonly communityId: CommunityId }>(documents: readonly D[]): Promise<Opened<D>[]> =>
       open(documents, ownerOf.community),
+
+    /** What communities keep about customers, opened, see {@link openTexts}. */
+    openCustomers: <D extends { readonly communityId: CommunityId; readonly brandId: BrandId }>(
+      documents: readonly D[],
+    ): Promise<Opened<D>[]> => open(documents, ownerOf.customer),
 
     /** Events with their texts opened, see {@link openTexts}. */
     async openEvents<E extends DomainEvent>(events: readonly E[]): Promise<Readable<E>[]> {

@@ -1,5 +1,6 @@
 import { brandOf, communityOf } from '../domain/account.ts';
 import { PERSONAL_DETAILS } from '../domain/booking-details.ts';
+import { CUSTOMER_TEXTS } from '../domain/customer.ts';
 import { HOUSE_TEXTS, SPACE_TEXTS } from '../domain/description.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import { ownerOf, type PersonalText, type Subject, subjectOf, type Texts } from '../domain/personal-text.ts';
@@ -49,6 +50,9 @@ export function writtenIn(event: DomainEvent, author: Subject | undefined): Writ
       return written(subjectOf(communityOf(event.data)), ownerOf.space(event.data), altsIn(event.data));
     case 'CommunityPhotosChanged':
       return written(subjectOf(communityOf(event.data)), ownerOf.community(event.data), altsIn(event.data));
+    // About the brand, so erasing it erases them.
+    case 'CustomerDescribed':
+      return written(subjectOf(brandOf(event.data)), ownerOf.customer(event.data), textsIn(event.data, CUSTOMER_TEXTS));
     case 'BrandSuspended':
       return written(subjectOf(brandOf(event.data)), ownerOf.brand(event.data), { reason: event.data.reason });
     default:

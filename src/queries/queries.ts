@@ -11,6 +11,7 @@ import { createBrandCharges } from './brand-charges.ts';
 import { createCalendarQueries } from './calendar.ts';
 import { createCalendarFeedQueries } from './calendar-feeds.ts';
 import { createClosureQueries } from './closures.ts';
+import { createCustomerQueries } from './customers.ts';
 import { createDescriptionQueries } from './descriptions.ts';
 import { createMonthCharges } from './month-charges.ts';
 import { createOpenDaysQuery } from './open-days.ts';
@@ -61,6 +62,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     calendar: createCalendarQueries(deps),
     brandCharges: createBrandCharges(deps, spaces),
     closures: createClosureQueries(deps),
+    customers: createCustomerQueries(deps),
     descriptions: createDescriptionQueries(deps),
     photos: createPhotoQueries(deps),
     monthCharges: createMonthCharges(deps),

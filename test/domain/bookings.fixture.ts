@@ -1,5 +1,6 @@
 import type { BookingDetails } from '../../src/domain/booking-details.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
+import { isRefusal } from '../../src/domain/decision.ts';
 import { defined } from '../../src/domain/defined.ts';
 import type { BookingEvent, BookingRequested, TimeClosed, TimeReopened } from '../../src/domain/events.ts';
 import { bookingId, brandId, cents, closureId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
@@ -55,8 +56,9 @@ export const requestCommand = ({
 /** The event of a request on an empty day. */
 export function requested(fields: RequestOverrides = {}, when = context): BookingRequested {
   const decision = requestBooking(EMPTY_SPACE_DAY, requestCommand(fields), when);
-  if (!('length' in decision) || decision[0] === undefined) throw new Error(JSON.stringify(decision));
-  return decision[0];
+  const [event] = isRefusal(decision) ? [] : decision;
+  if (event?.type !== 'BookingRequested') throw new Error(JSON.stringify(decision));
+  return event;
 }
 
 /** The data of a request as if the time-zone rules had then put every local time so many hours later (earlier if negative). */

@@ -64,7 +64,7 @@ function dayOf(space: Space, date: PlainDate) {
     request(startHour: number): BookingRequested | undefined {
       const [event] = taken(decide(startHour));
       nextId += 1;
-      return event;
+      return event?.type === 'BookingRequested' ? event : undefined;
     },
     close(fields: Partial<TimeClosed['data']>) {
       const [event] = taken(closeTime(state, timeClosed({ date, ...fields }).data, space));

@@ -5,7 +5,7 @@ import { EVENT_TYPES, isCountedEvent, isEventType } from '../../src/domain/event
 test('what an account can do without end counts towards its quota, and nothing else', () => {
   expect(EVENT_TYPES.filter((type) => isCountedEvent({ type }))).toEqual([
     ...['BookingRequested', 'CommunityAdded', 'CommunityChanged', 'CommunityDescribed', 'CommunityPhotosChanged'],
-    ...['CommunityNewBrandsChanged', 'BrandAdded', 'BrandAdmitted'],
+    ...['CommunityNewBrandsChanged', 'BrandAdded', 'BrandAdmitted', 'BrandTrusted', 'CustomerDescribed'],
     ...[
       'SpaceAdded',
       'SpaceChanged',

@@ -1,5 +1,5 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
-import type { Standing } from '../../domain/admission.ts';
+import { isLetIn, type Standing } from '../../domain/admission.ts';
 import type { Until } from '../../domain/as-of.ts';
 import { startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
@@ -103,7 +103,7 @@ function actions(visit: Visit, booking: ReadableBooking, standing: Standing): Ht
   }
   if (kind === 'Community' && status === 'Pending')
     return html`<div class="decision">${
-      standing === 'letIn'
+      isLetIn(standing)
         ? decisionForms(visit, booking, { fields: viaField(visit) })
         : admissionForms(visit, booking, standing, { fields: viaField(visit) })
     }</div>`;

@@ -1,5 +1,6 @@
 import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
 import { furtherDetails } from '../../contract/booking.ts';
+import { isLetIn } from '../../domain/admission.ts';
 import { expiryOf } from '../../domain/booking-moments.ts';
 import { beginningOf } from '../../domain/cut-text.ts';
 import type { Space } from '../../domain/space.ts';
@@ -233,10 +234,10 @@ function rowView(visit: Visit, { request, beside, brand, answered }: Row, formPa
   const expiry = expiryOf(request);
   const isPending = answered === undefined;
   const mayAnswer = may(visit, 'Coordinator');
-  const isLetIn = brand.standing === 'letIn';
+  const mayBeApproved = isLetIn(brand.standing);
   const pick =
     isPending &&
-    isLetIn &&
+    mayBeApproved &&
     expiry > visit.now &&
     html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}"
 aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`;
@@ -258,7 +259,11 @@ ${detailViews(request)}</div>
 ${
   isPending
     ? mayAnswer &&
-      (isLetIn ? decisionForms(visit, request, formPage) : admissionForms(visit, request, brand.standing, formPage))
+      (
+        mayBeApproved
+          ? decisionForms(visit, request, formPage)
+          : admissionForms(visit, request, brand.standing, formPage)
+      )
     : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p>
 <p class="small muted">${answered.at}</p></div>`
 }

@@ -209,6 +209,8 @@ const VERBS: { readonly [T in EventType]?: string } = {
   BrandReinstated: 'works again',
   BrandAdmitted: 'was let in',
   BrandTurnedAway: 'was turned away',
+  BrandTrusted: 'is trusted',
+  CustomerDescribed: 'has other details',
   SubjectForgotten: 'had its personal texts erased',
 } satisfies { readonly [T in AccountEvent]: string };
 
@@ -236,6 +238,10 @@ const LABELS: Readonly<Record<string, string>> = {
   week: 'Hours by weekday',
   ...RULES,
   photos: 'Photos',
+  discountPercent: 'Discount in percent',
+  agreedFees: 'Agreed fees by space',
+  contact: 'Contact',
+  note: 'Note',
   date: 'Date',
   specialHours: 'Hours',
   spaces: 'Spaces',

@@ -8,6 +8,7 @@ import { cancellableUntil, expiryOf } from '../../domain/booking-moments.ts';
 import type { Community } from '../../domain/community.ts';
 import { defined } from '../../domain/defined.ts';
 import { addressLine } from '../../domain/description.ts';
+import type { ApprovedAtOnce } from '../../domain/events.ts';
 import { RATING } from '../../domain/limits.ts';
 import { amount, hours, longDate, momentIn, shortDate, shortened, zoneName } from '../../html/formats.ts';
 import { namedText } from '../../html/html.ts';
@@ -73,13 +74,17 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
   };
 }
 
+const ANSWERED = 'The request was answered, withdrawn or expired meanwhile.';
+
 /** Why a mail is not sent any more. */
 function outdated(kind: ChosenKind, { booking, now }: Seen): string | undefined {
-  const { status, bookingId } = booking;
+  const { status, bookingId, approval } = booking;
   switch (kind) {
     case 'BookingRequested':
+      if (approval !== undefined) return status === 'Cancelled' ? 'The booking was cancelled meanwhile.' : undefined;
+      return status === 'Pending' ? undefined : ANSWERED;
     case 'AnswerDue':
-      return status === 'Pending' ? undefined : 'The request was answered, withdrawn or expired meanwhile.';
+      return status === 'Pending' ? undefined : ANSWERED;
     case 'BookingApproved':
       // A booking never becomes pending again.
       if (status === 'Pending') throw new Unavailable(`The read models do not show yet that ${bookingId} was approved`);
@@ -162,6 +167,13 @@ const ANSWER_IT = 'Answer the request';
 const SEE_IT = 'See the request';
 const answerLabel = ({ reader }: Seen): string => (reader.role === 'Viewer' ? SEE_IT : ANSWER_IT);
 
+/** How a request was approved. */
+const APPROVED: { readonly [A in ApprovedAtOnce | 'answered']: (seen: Seen) => string } = {
+  answered: (seen) => `${seen.other} approved your request for ${spaceOf(seen)}.`,
+  trusted: (seen) => `Your request for ${spaceOf(seen)} of ${seen.other} was approved at once.`,
+  entered: (seen) => `${seen.other} booked ${spaceOf(seen)} for you.`,
+};
+
 const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefined) => Said } = {
   BookingRequested: (seen) => {
     const until = momentOf(seen, expiryOf(seen.booking));
@@ -174,6 +186,11 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
           `The answer comes by ${until}, or the request expires. Nothing is charged before it is approved.`,
         ],
         action: SEE_IT,
+      };
+    if (seen.booking.approval === 'trusted')
+      return {
+        title: 'Booked',
+        intro: [`${seen.other}, which you trust, booked ${spaceOf(seen)}. It is approved.`],
       };
     return {
       title: 'Request',
@@ -194,7 +211,7 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
   BookingApproved: (seen) => ({
     title: 'Approved',
     intro: [
-      `${seen.other} approved your request for ${spaceOf(seen)}.`,
+      APPROVED[seen.booking.approval ?? 'answered'](seen),
       `${amount(seen.booking.charge ?? seen.booking.totalPrice, seen.booking.currency)} was charged.`,
       `You can cancel until ${momentOf(seen, cancellableUntil(seen.booking))}. What was charged is then refunded.`,
     ],
