@@ -11,6 +11,9 @@ import { closurePages } from './calendar/closures.ts';
 import { apiKeyPages } from './connections/api-keys.ts';
 import { calendarFeedPages } from './connections/calendar-feeds.ts';
 import { connectionPages } from './connections/connections.ts';
+import { customerPage } from './customers/customer-page.ts';
+import { customerPages } from './customers/customers.ts';
+import { entryPages } from './customers/entries.ts';
 import { comparePages } from './find/compare.ts';
 import { findPages } from './find/find.ts';
 import { freeMonthPages } from './find/free-month.ts';
@@ -51,6 +54,9 @@ const PAGES = [
   closurePages,
   closureChangePages,
   closureImportPages,
+  entryPages,
+  customerPages,
+  customerPage,
   bookingListPages,
   bookingPages,
   decisionPages,

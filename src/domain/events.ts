@@ -72,6 +72,8 @@ export type BookingTerms = StoredDetails &
     readonly expiresAt: Timestamp;
     /** How many hours before the start the brand may still cancel. Absent: until the start. */
     readonly cancelHours?: number;
+    /** Why it was approved at once. Absent: it waits for an answer. */
+    readonly approval?: ApprovedAtOnce;
   };
 
 /** Why a request was approved at once: the community entered it for its customer, or trusts the brand. */
@@ -81,8 +83,6 @@ export type CancelledBy = 'Brand' | 'Community' | 'System';
 
 type BookingEvents = {
   BookingRequested: BookingTerms & {
-    /** Why it was approved at once. Absent: it waits for an answer. */
-    readonly approval?: ApprovedAtOnce;
     readonly idempotencyKey?: string;
     /** HMAC of the request. Only with an idempotency key and personal details, which are sealed. */
     readonly fingerprint?: string;

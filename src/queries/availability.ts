@@ -30,8 +30,11 @@ export type Availability = {
   /** The hours of the day that begin before the notice of the space is over, or that the date is too far ahead. No other part of the time matters. */
   readonly time: number | 'TooFar';
   timeSlots(): readonly TimeSlot[];
-  /** Why no event can start at an hour, as visible to the account; undefined if one can. */
-  closed(hour: number): ClosedKind | undefined;
+  /**
+   * Why no event can start at an hour, as visible to the account; undefined if one can.
+   * @param how `isAtShortNotice`: whether the notice of the space is waived
+   */
+  closed(hour: number, how?: { readonly isAtShortNotice?: boolean | undefined }): ClosedKind | undefined;
   /** The hour from which the space is free after an event that starts at an hour. */
   freeFrom(hour: number): number;
 };
@@ -84,8 +87,9 @@ export function createAvailabilityQuery({ readModels, clock }: QueryDeps) {
       heldHours,
       time: isTooFar(space, date, now) ? 'TooFar' : begun,
       timeSlots: () => timeSlots(space, date, heldHours, now),
-      closed(hour) {
-        const closed = whyClosed(space, wall, hour, heldHours, now);
+      closed(hour, { isAtShortNotice = false } = {}) {
+        const asked = isAtShortNotice ? { ...space, noticeHours: 0 } : space;
+        const closed = whyClosed(asked, wall, hour, heldHours, now);
         return closed && closedKind(closed, account);
       },
       freeFrom(hour) {

@@ -71,11 +71,13 @@ export function createCustomerQueries({ readModels, personalData }: Pick<QueryDe
       page: Part & { readonly text: string },
     ): Promise<{ readonly customers: readonly Customer[]; readonly next?: readonly (string | number)[] }> {
       const words = wordsOf(page.text);
-      const found: AdmissionDocument[] = [];
+      const isMeant = ({ searchedName = '' }: AdmissionDocument) =>
+        words.length === 0 || isCalled([searchedName], words);
+      let found: readonly AdmissionDocument[] = [];
       let after = page.after;
       while (found.length <= page.limit) {
         const read = await documents.list(byName(owner, { after, limit: READ_TOGETHER }));
-        found.push(...read.filter(({ searchedName = '' }) => words.length === 0 || isCalled([searchedName], words)));
+        found = found.concat(read.filter(isMeant));
         const last = read.at(-1);
         if (last === undefined || read.length < READ_TOGETHER) break;
         after = placeOf(last);

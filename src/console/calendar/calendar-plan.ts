@@ -5,6 +5,7 @@ import type { Space } from '../../domain/space.ts';
 import { yieldEvery } from '../../event-loop/slices.ts';
 import { clock, hours, longDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
+import { ENTER } from '../customers/customer-names.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { addressOf } from '../parts/links.ts';
 import { CLOSURES, titleOf } from './closures.ts';
@@ -105,7 +106,7 @@ const aboutOf = ({ date }: Plan): string => `Schedule for ${longDate(date)}`;
 
 const captionOf = (plan: Plan): Html =>
   html`<caption class="visually-hidden">${aboutOf(plan)}.
-A booking opens beside it${plan.takesEvents && ', free hours open the form for an own event'}.</caption>`;
+A booking opens beside it${plan.takesEvents && ', free hours open the form for a booking'}.</caption>`;
 
 const hoursOf = ({ first, end }: Scale): readonly number[] =>
   Array.from({ length: end - first }, (_, index) => first + index);
@@ -162,12 +163,12 @@ function cell(plan: Plan, space: Space, { from, until, holder }: Period, span: H
   }
 }
 
-/** Own events take whole hours. */
+/** Bookings and own events begin on whole hours. */
 function freeCell(plan: Plan, space: Space, from: number, until: number, span: Html | undefined): Html {
   const [start, end] = [Math.ceil(from), Math.floor(until)];
   if (!plan.takesEvents || start >= end) return html`<td${span}></td>`;
-  const fields = { kind: 'OwnEvent', spaces: `${space.spaceId}`, from: plan.date, start: `${start}`, until: `${end}` };
-  return html`<td${span} class="free"><a href="${addressOf(`${CLOSURES}/new`, fields)}"
+  const fields = { space: `${space.spaceId}`, date: plan.date, startHour: `${start}` };
+  return html`<td${span} class="free"><a href="${addressOf(ENTER, fields)}"
 aria-label="Free ${hours(start, end)}"></a></td>`;
 }
 

@@ -27,6 +27,7 @@ const BOOKINGS: Readonly<Record<Account['kind'], readonly Entry[]>> = {
     { name: 'inbox', label: 'Requests', icon: 'inbox' },
     { name: 'calendar', label: 'Calendar', icon: 'calendar' },
     { name: 'bookings', label: 'Bookings', icon: 'list' },
+    { name: 'customers', label: 'Customers', icon: 'people' },
     { name: 'spaces', label: 'Spaces', icon: 'space' },
     { name: 'reviews', label: 'Reviews', icon: 'star' },
     { name: 'charges', label: 'Earnings', icon: 'charge' },

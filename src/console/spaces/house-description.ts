@@ -7,11 +7,11 @@ import { type Coordinates, countries, type HouseDescription, SHOWN_OF_HOUSE } fr
 import { ABOUT, ADDRESS_LINE, PRACTICAL_TEXT, WEBSITE } from '../../domain/limits.ts';
 import { html, named } from '../../html/html.ts';
 import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
+import { editedIn, outdatedProblems, seenField } from '../parts/described-form.ts';
 import { controlsOf, field, postForm, problemOf, select, textArea } from '../parts/forms.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { Form, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
-import { editedIn, outdatedProblems, seenField } from './described-form.ts';
 import { HOUSE_PATH, PATH } from './space-list.ts';
 
 const ADDRESS_LABELS = {

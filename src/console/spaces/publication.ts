@@ -6,13 +6,13 @@ import type { Space } from '../../domain/space.ts';
 import { counted, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
+import { editedIn, outdatedProblems, seenField } from '../parts/described-form.ts';
 import { choices, controlsOf, postForm, problemOf, textArea } from '../parts/forms.ts';
 import { housePath, roomPath } from '../parts/public-addresses.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { dataTable, labelledColumn, rowHeading } from '../parts/tables.ts';
 import { Form, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
-import { editedIn, outdatedProblems, seenField } from './described-form.ts';
 import { PATH, PUBLIC_PATH } from './space-list.ts';
 
 const LABELS = { published: SPACE_DESCRIPTION_LABELS.published, sites: HOUSE_DESCRIPTION_LABELS.sites } as const;

@@ -13,12 +13,12 @@ import type { Space } from '../../domain/space.ts';
 import { html, namedText } from '../../html/html.ts';
 import { done, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { viaField, withVia } from '../parts/back-link.ts';
+import { editedIn, outdatedProblems, seenField } from '../parts/described-form.ts';
 import { amenityLabel } from '../parts/description-views.ts';
 import { choices, controlsOf, field, postForm, problemOf, select, textArea } from '../parts/forms.ts';
 import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
 import { Form, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
-import { editedIn, outdatedProblems, seenField } from './described-form.ts';
 import { PATH } from './space-list.ts';
 
 export const descriptionPath = (spaceId: number): string => `${PATH}/${spaceId}/description`;

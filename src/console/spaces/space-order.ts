@@ -6,12 +6,12 @@ import type { Space } from '../../domain/space.ts';
 import type { SpaceGroup } from '../../domain/space-groups.ts';
 import { html, named, namedText } from '../../html/html.ts';
 import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
+import { editedIn, outdatedProblems, seenField } from '../parts/described-form.ts';
 import { postForm, problemOf } from '../parts/forms.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { dataTable, labelledColumn, rowHeading } from '../parts/tables.ts';
 import { Form, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
-import { editedIn, outdatedProblems, seenField } from './described-form.ts';
 import { ORDER_PATH, PATH } from './space-list.ts';
 
 const FIELDS = ['groups'] as const;

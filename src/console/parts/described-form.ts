@@ -2,8 +2,8 @@ import { isObject } from '../../domain/is-object.ts';
 import { picked } from '../../domain/picked.ts';
 import type { Html } from '../../html/html.ts';
 import { digest } from '../../http/entity-tag.ts';
-import { hiddenField } from '../parts/forms.ts';
-import type { Form, Problems } from '../parts/typed-form.ts';
+import { hiddenField } from './forms.ts';
+import type { Form, Problems } from './typed-form.ts';
 
 /**
  * What a form about a description shows of each field, as digests: the texts themselves would make the form twice as long. A field that the

@@ -1,0 +1,178 @@
+import { localDate } from '../../domain/calendar.ts';
+import { isRefusal } from '../../domain/decision.ts';
+import type { Cents, PlainDate } from '../../domain/ids.ts';
+import type { ClosedKind } from '../../domain/time-slots.ts';
+import { amount, counted, hours, shortDate } from '../../html/formats.ts';
+import { flag, type Html, html, named, namedText } from '../../html/html.ts';
+import type { Customer } from '../../queries/customers.ts';
+import { type Answer, done, nothingToDo, type PageContent } from '../parts/answer.ts';
+import { backTo, viaField } from '../parts/back-link.ts';
+import { hasProblems, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { buttonLink, emptyState } from '../parts/frame.ts';
+import { addressOf } from '../parts/links.ts';
+import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import type { CommunityVisit } from '../parts/visit.ts';
+import { CUSTOMERS, customerIn, ENTER, namesList } from './customer-names.ts';
+import { type Entered, entryFields, filledIn, readEntry, type TypedEntry, typedEntry } from './entry-form.ts';
+
+/** Why an hour is not free, for the community. */
+const NOT_FREE: { readonly [K in ClosedKind]: string } = {
+  Inactive: 'the space is closed',
+  OutsideWindow: 'the space is not open then',
+  TooFar: 'too far ahead',
+  TooSoon: 'sooner than the space has to be requested',
+  Past: 'in the past',
+  Skipped: 'the clocks are changed and skip the hour',
+  Closed: 'closed, or an own event',
+  Booked: 'booked',
+  Requested: 'a request waits for an answer',
+  BookedByYou: 'booked',
+  RequestedByYou: 'a request waits for an answer',
+};
+
+/** A day of what is to be entered, and why it cannot be. */
+type Checked = { readonly day: string; readonly date?: PlainDate; readonly why?: string };
+
+/** The form with which a community enters bookings of its customers (docs/decisions/customers.md). */
+export function entryPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
+  community.get(ENTER, 'Coordinator', async (visit) => {
+    const typed = visit.restored === undefined ? filledIn(visit.query) : typedEntry(visit.restored);
+    return entryPage(visit, typed, {});
+  });
+
+  community.post(ENTER, 'Coordinator', async (visit) => {
+    const { account, form, now } = visit;
+    const typed = typedEntry(form);
+    const spaces = await queries.spaces.list(account);
+    const read = readEntry(typed, spaces, now);
+    const found = typed.isNew === '' ? await customerIn(queries, account.id, typed.customer) : undefined;
+    const problems = {
+      ...(found !== undefined && 'problem' in found && { customer: found.problem }),
+      ...read.problems,
+    };
+    if (hasProblems(problems) || read.problems !== undefined) return entryPage(visit, typed, problems);
+    const { entered } = read;
+    const picked = form.all('day');
+    // Several days are shown before anything is stored.
+    if (entered.days.length > 1 && picked.length === 0) return checkPage(visit, typed, entered);
+    const days = entered.days.length > 1 ? pickedOf(entered, picked) : entered;
+    const customer = found === undefined || 'problem' in found ? await added(visit, typed) : found;
+    return 'problems' in customer ? entryPage(visit, typed, customer.problems) : enter(visit, typed, days, customer);
+  });
+
+  /** Adds the customer that is typed. A form that is sent again finds it. */
+  async function added({ account, context }: CommunityVisit, typed: TypedEntry) {
+    const wanted = typed.contact === '' ? {} : { contact: typed.contact };
+    const outcome = await commands.customers.add({ communityId: account.id, name: typed.customer, wanted }, context);
+    return isRefusal(outcome)
+      ? { problems: problemOf(outcome, { name: 'Customer', contact: 'Contact' }, NAMED) }
+      : outcome;
+  }
+
+  async function enter(
+    visit: CommunityVisit,
+    typed: TypedEntry,
+    { space, days, startHour, further, entry }: Entered,
+    { brandId, name }: Pick<Customer, 'brandId' | 'name'>,
+  ): Promise<Answer> {
+    const { account, form, context } = visit;
+    const key = form.text('requestKey');
+    const booked: { readonly bookingId: number; readonly totalPrice: Cents; readonly text: string }[] = [];
+    const refused: string[] = [];
+    for (const day of days) {
+      if (!('date' in day)) continue;
+      const details = { spaceId: space.spaceId, date: day.date, startHour, ...further };
+      const idempotencyKey = `console:${key}:${day.date}`;
+      const command = { communityId: account.id, brandId, details, entry, ...(key !== '' && { idempotencyKey }) };
+      const outcome = await commands.bookings.enter(command, context);
+      if (!isRefusal(outcome)) booked.push({ ...outcome, text: whenOf(outcome) });
+      // With one day, the form comes back with what was typed.
+      else if (days.length === 1) return entryPage(visit, { ...typed, isNew: '' }, problemOf(outcome, ENTRY_LABELS));
+      else refused.push(`${shortDate(day.date)}: ${outcome.details}`);
+    }
+    const [only] = booked;
+    const what = booked.length === 1 ? `${only?.text} (#${only?.bookingId})` : counted(booked.length, 'booking');
+    const lines = [
+      ...(booked.length === 0 ? [] : [`Entered for ${namedText(name)}: ${what}, ${namedText(space.name)}.`]),
+      ...(refused.length === 0 ? [] : [`${counted(refused.length, 'day')} not entered. ${refused.join(' ')}`]),
+    ];
+    const go = visit.via ?? addressOf(ENTER, { space: String(space.spaceId), date: typed.date });
+    return booked.length === 0 ? nothingToDo(go, lines.join('\n')) : done(go, lines.join('\n'));
+  }
+
+  async function entryPage(visit: CommunityVisit, typed: TypedEntry, problems: Problems): Promise<PageContent> {
+    const { account, now, accountZone } = visit;
+    const [spaces, names] = await Promise.all([queries.spaces.list(account), namesList(queries, account.id)]);
+    const own = { kind: 'OwnEvent', spaces: typed.space, from: typed.date, start: typed.startHour };
+    return {
+      title: 'Enter a booking',
+      lead: 'For a customer that you look after. It is approved at once, in your name.',
+      back: backTo(visit, { href: CUSTOMERS, label: 'Customers' }),
+      actions: buttonLink(addressOf('/console/calendar/closures/new', own), 'An own event instead', 'quiet'),
+      problems,
+      main:
+        spaces.length === 0
+          ? emptyState('space', 'No spaces yet')`There must be a space first.`
+          : postForm(visit, ENTER, 'card fields narrow')`${onceField('requestKey')}${viaField(visit)}${names}
+${entryFields(typed, spaces, problems, localDate(now, accountZone))}
+<div><button class="button">Enter</button></div>`,
+    };
+  }
+
+  /** Each day of several, with the reason if it is not free. */
+  async function checked({ account }: CommunityVisit, { space, days, startHour, entry }: Entered): Promise<Checked[]> {
+    const each = days.map(async (day): Promise<Checked> => {
+      if (!('date' in day)) return { day: day.missing, why: 'there is no such day' };
+      const { date } = day;
+      const answer = await queries.availability({ account, spaceId: space.spaceId, date });
+      if (isRefusal(answer)) return { day: shortDate(date), why: NOT_FREE.Past };
+      const closed = answer.closed(startHour, entry);
+      return closed === undefined ? { day: shortDate(date), date } : { day: shortDate(date), why: NOT_FREE[closed] };
+    });
+    return Promise.all(each);
+  }
+
+  async function checkPage(visit: CommunityVisit, typed: TypedEntry, entered: Entered): Promise<PageContent> {
+    const days = await checked(visit, entered);
+    const free = days.filter(({ date }) => date !== undefined);
+    const button = free.length > 0 && html`<button class="button">Enter the ticked days</button>`;
+    const again = addressOf(ENTER, { ...typed, message: undefined });
+    return {
+      title: 'Enter these days?',
+      lead: html`${named(typed.customer)}, ${named(entered.space.name)}: ${counted(free.length, 'day')} of ${days.length} free.`,
+      status: 200,
+      main: postForm(visit, ENTER, 'card fields narrow')`${onceField('requestKey')}${viaField(visit)}${carried(typed)}
+<ul class="choices">${days.map(dayView)}</ul>
+<div class="row">${button}${buttonLink(again, 'Change', 'quiet')}</div>`,
+    };
+  }
+}
+
+const NAMED = { name: { field: 'customer', text: 'There is a customer with this name already.' } };
+const ENTRY_LABELS = { date: 'Day', startHour: 'Start', guests: 'Guests', message: 'Note', eventFee: 'Price' };
+
+/** What is entered, on the days that are ticked. */
+const pickedOf = (entered: Entered, picked: readonly string[]): Entered => ({
+  ...entered,
+  days: entered.days.filter((day) => 'date' in day && picked.includes(day.date)),
+});
+
+const carried = (typed: TypedEntry): readonly Html[] =>
+  Object.entries(typed).flatMap(([name, value]) => (value === '' ? [] : [hiddenField(name, value)]));
+
+const dayView = ({ day, date, why }: Checked): Html =>
+  date === undefined
+    ? html`<li><span class="muted">${day}: ${why}</span></li>`
+    : html`<li><label class="choice"><input type="checkbox" name="day" value="${date}"${flag('checked', true)}>
+<span class="what">${day}</span></label></li>`;
+
+const whenOf = ({ date, startHour, freeFrom, totalPrice, currency }: Booked): string =>
+  `${shortDate(date)}, ${hours(startHour, freeFrom)}, ${amount(totalPrice, currency)}`;
+type Booked = {
+  readonly date: PlainDate;
+  readonly startHour: number;
+  readonly freeFrom: number;
+  readonly totalPrice: Cents;
+  readonly currency: string;
+};
