@@ -12,7 +12,7 @@ import type {
 } from '../src/domain/events.ts';
 import { type BrandId, type Cents, type CommunityId, cents, type PlainDate } from '../src/domain/ids.ts';
 import type { PersonalText } from '../src/domain/personal-text.ts';
-import { folded } from '../src/domain/searched-text.ts';
+import { foldedName } from '../src/domain/searched-text.ts';
 import { projection } from './projection.ts';
 
 /** What a brand has done with a community so far. */
@@ -56,7 +56,7 @@ const NONE: CustomerFigures = { booked: 0, cancelled: 0, charged: cents(0), refu
 const begun = (document: AdmissionDocument | undefined, { communityId, brandId }: OfBrand): AdmissionDocument =>
   document ?? { communityId, brandId, isKnown: false };
 
-const customer = (name: string) => ({ isCustomer: 'yes', name, searchedName: folded(name) }) as const;
+const customer = (name: string) => ({ isCustomer: 'yes', name, searchedName: foldedName(name) }) as const;
 
 const decided = (document: AdmissionDocument | undefined, event: AdmissionEvent): AdmissionDocument => ({
   ...begun(document, event.data),

@@ -11,7 +11,7 @@ import { isRefusal, type Refusal, refuse, refuseField } from '../domain/decision
 import { type BrandId, brandId, type CommunityId, communityId } from '../domain/ids.ts';
 import { NAME, wrongText } from '../domain/limits.ts';
 import { picked } from '../domain/picked.ts';
-import { folded } from '../domain/searched-text.ts';
+import { foldedName } from '../domain/searched-text.ts';
 import { streamOf } from '../domain/streams.ts';
 import type { AdmissionCommands } from './admissions.ts';
 import { admission, brand, customer } from './aggregates.ts';
@@ -88,7 +88,7 @@ export function createCustomerCommands(
       if (isRefusal(details)) return details;
       const [community, others] = await Promise.all([
         readModels.collection(communities).get(String(owner)),
-        readModels.collection(admissions).list(called(owner, folded(name.trim()))),
+        readModels.collection(admissions).list(called(owner, foldedName(name))),
       ]);
       if (community === undefined) return refuse('ResourceNotFound', `There is no community ${owner}.`);
       if (others.length > 0) return refuseField('name', 'is that of another customer');

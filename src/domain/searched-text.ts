@@ -29,6 +29,9 @@ export const folded = (text: string): string =>
     .toLowerCase()
     .replace(/[øłđðħŧþæœς]/g, (letter) => PLAIN[letter] ?? letter);
 
+/** A name in that form, whatever the spaces in it: two names that people take for the same have the same. */
+export const foldedName = (name: string): string => folded(name).trim().replace(/\s+/g, ' ');
+
 /** The words that are searched for, folded, each once. None if the text has nothing to compare. */
 export const wordsOf = (text: string): readonly string[] => [...new Set(folded(text).split(/\s+/).filter(Boolean))];
 

@@ -5,7 +5,7 @@ import type { Brand } from '../domain/brand.ts';
 import { defined } from '../domain/defined.ts';
 import { type BrandId, type CommunityId, communityId } from '../domain/ids.ts';
 import type { Opened } from '../domain/personal-text.ts';
-import { folded, isCalled, wordsOf } from '../domain/searched-text.ts';
+import { foldedName, isCalled, wordsOf } from '../domain/searched-text.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** A customer as its community reads it. */
@@ -92,7 +92,7 @@ export function createCustomerQueries({ readModels, personalData }: Pick<QueryDe
 
     /** The customers with a name, whatever its case and accents. Usually one at most. */
     async called(owner: CommunityId, name: string): Promise<readonly Customer[]> {
-      return readable(await documents.list(called(owner, folded(name.trim()))));
+      return readable(await documents.list(called(owner, foldedName(name))));
     },
   };
 }

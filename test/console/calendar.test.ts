@@ -333,11 +333,19 @@ test('a plan shows the time that is kept free beside bookings', async () => {
   expect(page.text.match(/Time between bookings/g)).toHaveLength(2);
 });
 
-test('an empty hour leads to the form for an own event, which checks its address like what is typed', async () => {
+test('an empty hour leads to the form for a booking, and from there to that for an own event, which checks its address like what is typed', async () => {
   const [space] = spaceIds;
   const page = await community.open(`/console/calendar/${inDays(81)}`);
+  const [, entry = ''] =
+    new RegExp(`<a href="(/console/bookings/enter[^"]*space=${space}&[^"]*)"`).exec(page.text) ?? [];
+  const entered = await community.open(entry.replaceAll('&amp;', '&'));
+  for (const [name, value] of [
+    ['space', space],
+    ['startHour', 8],
+  ])
+    expect(entered.text).toMatch(new RegExp(`<select id="${name}".*?<option value="${value}" selected>`, 's'));
   const [, href = ''] =
-    new RegExp(`<a href="(/console/calendar/closures/new[^"]*spaces=${space}&[^"]*)"`).exec(page.text) ?? [];
+    /<a class="button quiet" href="(\/console\/calendar\/closures\/new[^"]*)"/.exec(entered.text) ?? [];
   const form = await community.open(href.replaceAll('&amp;', '&'));
   expect(form.status).toBe(200);
   for (const [name, hour] of [
@@ -350,7 +358,7 @@ test('an empty hour leads to the form for an own event, which checks its address
     .replaceAll('&amp;', '&')
     .replace(/spaces=\d+/, 'spaces=999999')
     .replace('start=8', 'start=25');
-  const refused = await community.open(wrong.replace(/from=[\d-]+/, 'from=2026-02-30'));
+  const refused = await community.open(wrong.replace(/from=[^&]+/, 'from=2026-02-30'));
   expect(refused.status).toBe(422);
   for (const field of ['from', 'start', 'spaces']) expect(refused.text, field).toContain(`id="${field}-error"`);
 });

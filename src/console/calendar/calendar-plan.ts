@@ -167,7 +167,7 @@ function cell(plan: Plan, space: Space, { from, until, holder }: Period, span: H
 function freeCell(plan: Plan, space: Space, from: number, until: number, span: Html | undefined): Html {
   const [start, end] = [Math.ceil(from), Math.floor(until)];
   if (!plan.takesEvents || start >= end) return html`<td${span}></td>`;
-  const fields = { space: `${space.spaceId}`, date: plan.date, startHour: `${start}` };
+  const fields = { space: `${space.spaceId}`, date: plan.date, startHour: `${start}`, free: `${end}` };
   return html`<td${span} class="free"><a href="${addressOf(ENTER, fields)}"
 aria-label="Free ${hours(start, end)}"></a></td>`;
 }

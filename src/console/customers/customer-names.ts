@@ -1,6 +1,6 @@
 import { brandId, type CommunityId } from '../../domain/ids.ts';
 import { shortened } from '../../html/formats.ts';
-import { type Html, html } from '../../html/html.ts';
+import { type Html, html, namedText } from '../../html/html.ts';
 import type { Customer } from '../../queries/customers.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import { idOf } from '../parts/typed-form.ts';
@@ -23,7 +23,7 @@ export const NAMES_LIST = 'customer-names';
 /** The names of the customers, for a field in which one is typed. */
 export async function namesList({ customers }: Queries, owner: CommunityId): Promise<Html> {
   const { customers: offered } = await customers.page(owner, { text: '', limit: OFFERED });
-  return html`<datalist id="${NAMES_LIST}">${offered.map(({ name }) => html`<option value="${name}"></option>`)}</datalist>`;
+  return html`<datalist id="${NAMES_LIST}">${offered.map(({ name }) => html`<option value="${namedText(name)}"></option>`)}</datalist>`;
 }
 
 /** The customer that a text means: its number (`#12`), its name, or words that are in no other name. Or why none is meant. */

@@ -104,7 +104,8 @@ export function entryPages({ community }: ConsoleRoutes, { commands, queries }: 
   async function entryPage(visit: CommunityVisit, typed: TypedEntry, problems: Problems): Promise<PageContent> {
     const { account, now, accountZone } = visit;
     const [spaces, names] = await Promise.all([queries.spaces.list(account), namesList(queries, account.id)]);
-    const own = { kind: 'OwnEvent', spaces: typed.space, from: typed.date, start: typed.startHour };
+    const until = visit.query.text('free');
+    const own = { kind: 'OwnEvent', spaces: typed.space, from: typed.date, start: typed.startHour, until };
     return {
       title: 'Enter a booking',
       lead: 'For a customer that you look after. It is approved at once, in your name.',

@@ -88,8 +88,7 @@ export function rail(visit: Visit, frame: Frame): Html {
       html`<button class="rail-button" name="account" value="${accountKey(other.account)}">${named(other.name)}</button>`,
   )}`;
   return html`<header class="rail">
-${mark()}
-<button class="menu-button" type="button" popovertarget="menu">${icon('menu')}Menu</button>
+${mark()}<button class="menu-button" popovertarget="menu">${icon('menu')}Menu</button>
 <div class="rail-menu" id="menu" popover>
 <button class="menu-close" type="button" popovertarget="menu" popovertargetaction="hide">${icon('close')}Close</button>
 <div class="account"><span class="kind">${kind}</span><span class="name">${named(accountName)}</span>${

@@ -255,19 +255,17 @@ ${detailViews(request)}</div>
     html`<p class="small">${
       expiry > visit.now ? html`Expires <strong class="nowrap">${fromNow(expiry, visit.now)}</strong>` : 'Expired'
     } <span class="muted nowrap">${momentIn(timeZone, expiry)}</span></p>`
-  }</div>
-${
-  isPending
-    ? mayAnswer &&
-      (
-        mayBeApproved
-          ? decisionForms(visit, request, formPage)
-          : admissionForms(visit, request, brand.standing, formPage)
-      )
-    : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p>
+  }</div>${
+    isPending
+      ? mayAnswer &&
+        (
+          mayBeApproved
+            ? decisionForms(visit, request, formPage)
+            : admissionForms(visit, request, brand.standing, formPage)
+        )
+      : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p>
 <p class="small muted">${answered.at}</p></div>`
-}
-</article>`;
+  }</article>`;
 }
 
 /** The details of a request that have no cell of their own. All but the message have a label. */

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { brandId, communityId } from '../../src/domain/ids.ts';
+import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
+import { accepted } from '../accepted.ts';
+import { Browser, type Page } from '../browser.ts';
+import { inDays } from '../in-days.ts';
+import { CONTEXT } from '../running-service.fixture.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+const ENTER = '/console/bookings/enter';
+
+let running: Running;
+let desk: Browser;
+let day = 100;
+
+beforeAll(async () => {
+  running = await startDemo({ CONSOLE_WRITES_PER_MINUTE: '1000' });
+  desk = new Browser(running.url);
+  await desk.signIn(running.demo.communities[0].user);
+});
+afterAll(() => running.stop());
+
+const core = () => running.service.core;
+const house = () => communityId(running.demo.communities[0].id);
+const space = () => running.demo.communities[0].spaces[0];
+
+const enter = async (fields: Readonly<Record<string, string>>): Promise<Page> =>
+  desk.send(await desk.open(ENTER), ENTER, { space: String(space().id), startHour: '12', ...fields });
+
+const idIn = ({ url }: Page): number => Number(url.pathname.split('/').at(-1));
+const customerId = async (name: string): Promise<number> => {
+  const [customer] = await core().queries.customers.called(house(), name);
+  if (customer === undefined) throw new Error(`${name} is no customer`);
+  return customer.brandId;
+};
+const bookingsOf = async (id: number) =>
+  (await core().queries.bookings.page({ kind: 'Brand', id: brandId(id) }, { limit: 50, direction: 'ascending' }))
+    .bookings;
+
+test('a booking by telephone is entered for a new customer in one form, is approved at once, and sends the house no request', async () => {
+  const date = inDays(day++);
+  const done = await enter({ customer: 'Tango Club', isNew: 'yes', contact: 'Ana, 030 1234', date, guests: '12' });
+  expect(done.flash).toMatch(/^Entered for <bdi>Tango Club<\/bdi>: .*12:00–.* \(#\d+\), <bdi>/);
+  const id = await customerId('tango club');
+  const [booking] = await bookingsOf(id);
+  expect(booking).toMatchObject({ status: 'Approved', date, startHour: 12, guests: 12, approval: 'entered' });
+  expect(booking?.charge).toBe(booking?.totalPrice);
+  const history = (await desk.open(`/console/bookings/${booking?.bookingId}`)).text;
+  expect(history).toContain(running.demo.communities[0].user.email);
+  expect((await desk.open('/console/inbox')).text).not.toContain('Tango Club');
+  // Another house does not see it.
+  const other = new Browser(running.url);
+  await other.signIn(running.demo.communities[1].user);
+  expect((await other.open(`/console/customers/${id}`)).status).toBe(404);
+  expect((await other.open('/console/customers')).text).not.toContain('Tango Club');
+});
+
+test('a form that is sent twice enters one booking', async () => {
+  await enter({ customer: 'Twice GmbH', isNew: 'yes', date: inDays(day++) });
+  const form = await desk.open(ENTER);
+  const fields = { customer: 'Twice GmbH', space: String(space().id), startHour: '12', date: inDays(day++) };
+  await Promise.all([desk.send(form, ENTER, fields), desk.send(form, ENTER, fields)]);
+  expect(await bookingsOf(await customerId('Twice GmbH'))).toHaveLength(2);
+});
+
+test('of a series, each day that is not free is listed with its reason before anything is stored, and the ticked days are entered', async () => {
+  const from = '2028-01-31';
+  const typed = {
+    customer: 'Choir',
+    isNew: 'yes',
+    date: from,
+    every: 'month',
+    until: '2028-04-30',
+    days: '2028-02-29',
+  };
+  const shown = await enter(typed);
+  expect(shown.text).toContain('2028-02-31: there is no such day');
+  expect(shown.text).toContain('Tue 29 Feb 2028');
+  expect(await core().queries.customers.called(house(), 'Choir')).toEqual([]);
+  const dates = [...shown.text.matchAll(/name="day" value="([\d-]+)"/g)].map(([, date]) => date);
+  expect(dates).toEqual(['2028-01-31', '2028-02-29', '2028-03-31']);
+  // One is taken meanwhile.
+  await enter({ customer: 'Quick', isNew: 'yes', date: '2028-02-29' });
+  const done = await desk.send(shown, ENTER, { day: ['2028-01-31', '2028-02-29'] });
+  expect(done.flash).toMatch(/1 day not entered\. Tue 29 Feb 2028: /);
+  expect((await bookingsOf(await customerId('Choir'))).map(({ date }) => date)).toEqual(['2028-01-31']);
+});
+
+test('wrong input comes back with a sentence, and nothing is stored', async () => {
+  const id = String(space().id);
+  const date = inDays(day++);
+  for (const [fields, text] of [
+    [{ customer: '', date }, 'Type the name of a customer.'],
+    [{ customer: 'Never Heard Of', date }, 'Tick “New customer” to add it.'],
+    [{ customer: 'Tango Club', isNew: 'yes', date }, 'There is a customer with this name already.'],
+    [{ customer: 'TANGO  club', date: '2026-02-30' }, 'There is no 30 February 2026.'],
+    [{ customer: 'Tango', date: '2020-01-01' }, 'is in the past'],
+    [{ customer: 'Tango', date, eventFee: '-1' }, 'The price must be an amount'],
+    [{ customer: 'Tango', date, eventFee: '9'.repeat(1_000) }, 'The price must be an amount'],
+    [{ customer: 'Tango', date, guests: '0' }, 'whole number'],
+    [{ customer: 'Tango', date, message: 'a'.repeat(501) }, 'at most 500 characters'],
+    [{ customer: 'Tango', date, every: 'week', until: '' }, 'Choose the last day.'],
+    [{ customer: 'Tango', date, every: 'week', until: inDays(1) }, 'The last day is before the first.'],
+    [{ customer: 'Tango', date, every: 'week', until: inDays(900) }, 'at most 100 days'],
+    [{ customer: 'Tango', date, days: 'tomorrow' }, 'Write a date such as'],
+    [{ customer: 'Tango', date, space: '999999' }, 'Choose a space.'],
+    [{ customer: 'Northwind Coffee', date }, 'It requests itself'],
+  ] as const) {
+    const page = await enter({ space: id, ...fields });
+    expect([page.status, page.text.includes(text)], `${JSON.stringify(fields).slice(0, 80)}`).toEqual([422, true]);
+  }
+});
+
+test('what is agreed with a customer is its price, and a price in the form goes before it', async () => {
+  await enter({ customer: 'Agreed', isNew: 'yes', date: inDays(day++) });
+  const id = await customerId('Agreed');
+  const page = await desk.open(`/console/customers/${id}`);
+  const terms = { standing: 'letIn', discountPercent: '10', feeSpace: String(space().id), newFee: '12.50' };
+  expect((await desk.send(page, '/terms', terms)).flash).toContain('Saved.');
+  await enter({ customer: 'Agreed', date: inDays(day++) });
+  await enter({ customer: 'Agreed', date: inDays(day++), eventFee: '7' });
+  expect((await bookingsOf(id)).map(({ eventFee }) => eventFee).slice(1)).toEqual([12_50, 7_00]);
+  // A colleague has changed it since this page was opened.
+  const late = await desk.send(page, '/terms', { ...terms, discountPercent: '20' });
+  expect([late.status, late.text.includes('was changed meanwhile')]).toEqual([409, true]);
+  const wrong = await desk.send(await desk.open(`/console/customers/${id}`), '/terms', { discountPercent: '101' });
+  expect([wrong.status, wrong.text.includes('must be a whole number, 1 to 100')]).toEqual([422, true]);
+});
+
+test('a trusted brand is approved at once, and a blocked one cannot request', async () => {
+  const { brandId: id } = accepted(
+    await core().commands.customers.add({ communityId: house(), name: 'Acme Fairs' }, CONTEXT),
+  );
+  const wanted = { account: { kind: 'Brand', id } as const, permissions: ALL_PERMISSIONS, label: 'Test' };
+  const { key } = accepted(await core().commands.apiKeys.issue(wanted, CONTEXT));
+  const request = async () => {
+    const answer = await fetch(`${running.url}/api/v1/bookings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': String(day) },
+      body: JSON.stringify({ spaceId: space().id, startTime: inDays(day++), startHour: 12 }),
+    });
+    return { ...Object(await answer.json()), code: answer.status };
+  };
+  const set = async (standing: string) =>
+    desk.send(await desk.open(`/console/customers/${id}`), '/terms', { standing });
+  const waiting = await request();
+  expect(waiting).toMatchObject({ code: 201, status: 'Pending' });
+  await set('trusted');
+  expect(await request()).toMatchObject({ code: 201, status: 'Approved' });
+  const blocked = await set('blocked');
+  expect(blocked.flash).toContain('1 request declined');
+  expect(await request()).toMatchObject({ code: 422, error: 'BookingNotAllowed' });
+  await set('letIn');
+  expect(await request()).toMatchObject({ code: 201, status: 'Pending' });
+  const shown = await desk.open(`/console/customers/${id}`);
+  expect(shown.text).toMatch(/<dt>Booked<\/dt><dd>1 booking<\/dd>/);
+});
+
+test('contact and note are kept for the house alone, and erased with the customer', async () => {
+  const form = await desk.open('/console/customers/new');
+  const made = await desk.send(form, '/new', { name: 'Erna Muster', contact: 'erna@example.com', note: 'likes tea' });
+  const id = idIn(made);
+  expect(made.text).toContain('likes tea');
+  const twice = await desk.send(await desk.open('/console/customers/new'), '/new', { name: 'erna  MUSTER ' });
+  expect([twice.status, twice.text.includes('is that of another customer')]).toEqual([422, true]);
+  accepted(await core().commands.personalData.forget(`brand:${id}`, CONTEXT));
+  const after = await desk.open(`/console/customers/${id}`);
+  expect([after.text.includes('likes tea'), after.text.includes('erased')]).toEqual([false, true]);
+});
