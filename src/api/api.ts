@@ -11,6 +11,7 @@ import { createAccessHooks, createAuthentication } from './access.ts';
 import { createTurnHooks } from './account-turns.ts';
 import { bookingRoutes } from './bookings.ts';
 import { CROSS_ORIGIN, EXPOSED, PREFLIGHT_KEPT_S } from './cross-origin.ts';
+import { customerRoutes } from './customers.ts';
 import { describeRoutes } from './docs.ts';
 import { handleError, refuseEmptySegments, sendNotFound } from './errors.ts';
 import { acceptJson, ignoreTypeOfEmptyBody } from './json-body.ts';
@@ -88,6 +89,7 @@ export const api =
         await registerCompression(routes);
         await routes.register(spaceRoutes(deps));
         await routes.register(bookingRoutes(deps));
+        await routes.register(customerRoutes(deps));
         await routes.register(reviewRoutes(deps));
         await routes.register(webhookRoutes(deps));
       },

@@ -1,4 +1,4 @@
-import type { Account } from '../domain/account.ts';
+import type { Account, AccountKind } from '../domain/account.ts';
 import {
   allows,
   Permission,
@@ -13,18 +13,26 @@ export type Audience = 'api' | 'mcp';
 const AUDIENCES: readonly Audience[] = ['api', 'mcp'];
 
 export const MCP_SCOPE = 'service.mcp';
+/** Asked for apart, because it shows who the customers of a community are. */
+export const MCP_CUSTOMERS_SCOPE = 'service.mcp.customers';
 /** Asks for a refresh token. */
 export const OFFLINE_SCOPE = 'offline_access';
 /** These identify the user and are not bound to a resource. */
 export const IDENTITY_SCOPES = ['openid', 'profile', 'email'] as const;
-export const API_SCOPES = ['service.api.read', 'service.api.write', 'service.api.webhooks'] as const;
+export const API_SCOPES = [
+  'service.api.read',
+  'service.api.write',
+  'service.api.webhooks',
+  'service.api.customers',
+] as const;
+export const MCP_SCOPES = [MCP_SCOPE, MCP_CUSTOMERS_SCOPE] as const;
 /** All scopes (docs/guides/oauth.md#scopes). */
-export const SCOPES = [...IDENTITY_SCOPES, OFFLINE_SCOPE, ...API_SCOPES, MCP_SCOPE] as const;
+export const SCOPES = [...IDENTITY_SCOPES, OFFLINE_SCOPE, ...API_SCOPES, ...MCP_SCOPES] as const;
 
 /** The scopes that a token for an audience may carry. */
 export const AUDIENCE_SCOPES: Readonly<Record<Audience, readonly string[]>> = {
   api: API_SCOPES,
-  mcp: [MCP_SCOPE],
+  mcp: MCP_SCOPES,
 };
 
 /** The default scopes of a request, unless its client registered others (RFC 6749, 3.3). */
@@ -63,15 +71,16 @@ export function isIdentityOnly(scopes: readonly string[]): boolean {
   return ours.includes('openid') && ours.every((scope) => audiencesOf(scope).length === 0);
 }
 
-/** Everything but webhooks, for which there is no MCP tool (docs/guides/mcp.md). */
-const MCP_PERMISSIONS =
-  Permission.ReadAvailability | Permission.ReadBookings | Permission.WriteBookings | Permission.ReadReviews;
+/** Everything but webhooks, for which there is no MCP tool (docs/guides/mcp.md), and customers, which have a scope of their own. */
+const MCP_PERMISSIONS: Readonly<Record<string, number>> = {
+  [MCP_SCOPE]:
+    Permission.ReadAvailability | Permission.ReadBookings | Permission.WriteBookings | Permission.ReadReviews,
+  [MCP_CUSTOMERS_SCOPE]: Permission.Customers,
+};
 
 /** The permission flags granted by a space-separated list of scopes. */
 export const permissionsOf = (scope: string): number =>
-  scope
-    .split(' ')
-    .reduce((mask, name) => mask | (name === MCP_SCOPE ? MCP_PERMISSIONS : (SCOPE_PERMISSIONS[name] ?? 0)), 0);
+  scope.split(' ').reduce((mask, name) => mask | (MCP_PERMISSIONS[name] ?? SCOPE_PERMISSIONS[name] ?? 0), 0);
 
 /** What a scope lets an app do. */
 export const SCOPE_DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -82,6 +91,8 @@ export const SCOPE_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'service.api.read': 'Read availability, bookings and reviews',
   'service.api.write': 'Request bookings on your behalf',
   'service.api.webhooks': 'Manage webhooks that receive booking and review events',
+  'service.api.customers': 'Read and add customers of your community, with their contacts and notes',
+  [MCP_CUSTOMERS_SCOPE]: 'Let an AI assistant read and add customers of your community',
   [MCP_SCOPE]:
     'Let an AI assistant find spaces, read bookings and reviews, and request and cancel bookings on your behalf',
 };
@@ -90,7 +101,9 @@ export const SCOPE_DESCRIPTIONS: Readonly<Record<string, string>> = {
 const NEEDED: Readonly<Record<string, PermissionName>> = {
   'service.api.write': 'WriteBookings',
   'service.api.webhooks': 'Webhooks',
+  'service.api.customers': 'Customers',
   [MCP_SCOPE]: 'WriteBookings',
+  [MCP_CUSTOMERS_SCOPE]: 'Customers',
 };
 
 /** The description without that. Absent where nothing is left. */
@@ -114,8 +127,9 @@ export function whatScopesAllow(scopes: readonly string[], choices: readonly Acc
       allows(ROLE_PERMISSIONS[role] & usablePermissions(account.kind), needed);
     if (choices.every(isAble)) return description;
     if (!choices.some(isAble)) return WITHOUT_NEEDED[scope] ?? [];
-    const isAboutBrands = choices.every((one) => isAble(one) === (one.account.kind === 'Brand'));
-    return `${description}, if you choose ${isAboutBrands ? 'a brand' : 'an account in which your role allows it'}`;
+    const isAbout = (kind: AccountKind) => choices.every((one) => isAble(one) === (one.account.kind === kind));
+    const others = isAbout('Community') ? 'a community' : 'an account in which your role allows it';
+    return `${description}, if you choose ${isAbout('Brand') ? 'a brand' : others}`;
   });
   return [...new Set(described)];
 }

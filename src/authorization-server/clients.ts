@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Logger } from 'pino';
-import { API_SCOPES, MCP_SCOPE } from '../auth/scopes.ts';
+import { API_SCOPES, MCP_SCOPES } from '../auth/scopes.ts';
 import {
   type ChangeContext,
   createRecorder,
@@ -188,7 +188,7 @@ export async function createClients(deps: {
         response_types: [],
         redirect_uris: [],
         token_endpoint_auth_method: 'client_secret_basic',
-        scope: [...API_SCOPES, MCP_SCOPE].join(' '),
+        scope: [...API_SCOPES, ...MCP_SCOPES].join(' '),
         [ACCOUNT_OF_CLIENT]: accountKey(account),
       };
       const document = { name, account: accountKey(account), createdAt, sealed: sealed(clientId, metadata) };

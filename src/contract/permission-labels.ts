@@ -6,6 +6,7 @@ export const PERMISSION_LABELS: Readonly<Record<PermissionName, { readonly label
   ReadBookings: { label: 'View bookings', hint: 'List the bookings that this account can see, with their history.' },
   WriteBookings: { label: 'Request bookings', hint: 'Send booking requests on behalf of this brand.' },
   ReadReviews: { label: 'View reviews', hint: 'Read reviews of communities.' },
+  Customers: { label: 'Keep customers', hint: 'Read and add customers of this community, with contacts and notes.' },
   Webhooks: { label: 'Manage webhooks', hint: 'Register and remove endpoints that receive booking and review events.' },
 };
 

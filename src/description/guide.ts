@@ -8,7 +8,7 @@ import { type Examples, RECORDED_AT } from './examples.ts';
 import { readable } from './readable.ts';
 import { baseUrlOf, type Settings } from './settings.ts';
 
-type Section = 'overview' | 'spaces' | 'bookings' | 'reviews' | 'webhooks' | 'deliveries' | 'assistants';
+type Section = 'overview' | 'spaces' | 'bookings' | 'customers' | 'reviews' | 'webhooks' | 'deliveries' | 'assistants';
 
 /** What each error code means, for every operation (docs/guides/rest-api.md#errors). */
 export const ERROR_MEANING: { readonly [C in ErrorCode]: string } = {
@@ -31,6 +31,7 @@ const PERMISSION_MEANING: { readonly [P in PermissionName]: string } = {
   WriteBookings: 'create booking requests (Brand accounts)',
   ReadReviews: 'read reviews',
   Webhooks: 'register, list and remove webhooks',
+  Customers: 'read and add customers (Community accounts)',
 };
 
 /** A section of the guide, in Markdown, with the facts of this installation filled in. */

@@ -57,6 +57,7 @@ export function describeApi(routes: readonly DescribedRoute[], settings: Setting
     tags: [
       { name: 'Spaces', description: guide('spaces', settings, examples) },
       { name: 'Bookings', description: guide('bookings', settings, examples) },
+      { name: 'Customers', description: guide('customers', settings, examples) },
       { name: 'Reviews', description: guide('reviews', settings, examples) },
       { name: 'Webhooks', description: guide('webhooks', settings, examples) },
       { name: 'Deliveries', description: guide('deliveries', settings, examples) },

@@ -3,7 +3,7 @@ import { NOT_REPEATED } from '../domain/booking-details.ts';
 export type OperationId = keyof typeof OPERATIONS;
 
 type Operation = {
-  readonly tag: 'Spaces' | 'Bookings' | 'Reviews' | 'Webhooks';
+  readonly tag: 'Spaces' | 'Bookings' | 'Customers' | 'Reviews' | 'Webhooks';
   readonly summary: string;
   /** Markdown. */
   readonly description: string;
@@ -89,6 +89,26 @@ export const OPERATIONS = {
     failures: {
       400: 'The id is not a number, or `asOf` no moment with a time zone.',
       404: 'There is no such booking, or you may not see it.',
+    },
+  },
+  listCustomers: {
+    tag: 'Customers',
+    summary: 'List or search customers',
+    description:
+      'The customers of the community by name: those that it looks after, and brands of which it has approved a booking. ' +
+      'All come back in one answer.',
+    success: 'The customers; an empty array if there are none.',
+    failures: { 400: 'The search is too long, or a parameter is unknown.' },
+  },
+  createCustomer: {
+    tag: 'Customers',
+    summary: 'Add a customer',
+    description:
+      'A customer that the community looks after, and to whose account nobody signs in until a person is invited in the console. ' +
+      'No other account sees it.',
+    success: 'The customer.',
+    failures: {
+      400: 'A value is missing or wrong, another customer has the name, or the daily limit of the account is reached.',
     },
   },
   listReviews: {

@@ -1,3 +1,4 @@
+import type { Admission, CustomerStanding } from './admission.ts';
 import { type Changes, changesOf, type Describe, type Rules, withChanges } from './changed-values.ts';
 import { type Decision, isRefusal, refuseField, refuseFor } from './decision.ts';
 import type { CustomerDescribed } from './events.ts';
@@ -82,3 +83,13 @@ export function agreedFee({ discountPercent, fees }: AgreedPrices, spaceId: Spac
   if (fixed !== undefined) return fixed.eventFee;
   return discountPercent === undefined ? eventFee : cents(Math.floor((eventFee * (100 - discountPercent) + 50) / 100));
 }
+
+/** What a community has decided about a customer, under the name that people and callers see. */
+export function standingOfCustomer(admission: Admission): CustomerStanding {
+  if (admission === 'turnedAway') return 'blocked';
+  return admission === 'trusted' ? 'trusted' : 'letIn';
+}
+
+/** What was charged and not refunded. */
+export const paidOf = (figures: { readonly charged: Cents; readonly refunded: Cents } | undefined): Cents =>
+  cents((figures?.charged ?? 0) - (figures?.refunded ?? 0));

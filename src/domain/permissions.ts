@@ -9,6 +9,7 @@ export const Permission = {
   WriteBookings: 4,
   ReadReviews: 8,
   Webhooks: 16,
+  Customers: 32,
 } as const;
 export type PermissionName = keyof typeof Permission;
 
@@ -20,9 +21,12 @@ export const ALL_PERMISSIONS = sumOf(Permission);
 
 export const allows = (mask: number, permission: PermissionName) => (mask & Permission[permission]) !== 0;
 
-/** The flags that a kind of account can use. Only brands request bookings, even if a community's credential has the permission. */
+/**
+ * The flags that a kind of account can use. Only brands request bookings, and only communities have customers, even if a credential has the
+ * permission.
+ */
 export const usablePermissions = (kind: AccountKind): number =>
-  kind === 'Brand' ? ALL_PERMISSIONS : ALL_PERMISSIONS & ~Permission.WriteBookings;
+  ALL_PERMISSIONS & ~(kind === 'Brand' ? Permission.Customers : Permission.WriteBookings);
 
 export const permissionNames = (mask: number): PermissionName[] =>
   keysOf(Permission).filter((name) => allows(mask, name));
@@ -32,6 +36,7 @@ export const SCOPE_PERMISSIONS: Readonly<Record<string, number>> = {
   'service.api.read': Permission.ReadAvailability | Permission.ReadBookings | Permission.ReadReviews,
   'service.api.write': Permission.WriteBookings,
   'service.api.webhooks': Permission.Webhooks,
+  'service.api.customers': Permission.Customers,
 };
 
 /** The scopes that grant a permission. */

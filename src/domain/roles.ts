@@ -3,7 +3,7 @@ import { ALL_PERMISSIONS, Permission } from './permissions.ts';
 
 /**
  * What a user may do for an account (docs/decisions/accounts.md#roles). Viewer: reads. Coordinator: also answers requests, books and
- * cancels, closes times and writes reviews. Manager: everything.
+ * cancels, closes times, writes reviews and keeps customers. Manager: everything.
  */
 export type Role = 'Viewer' | 'Coordinator' | 'Manager';
 
@@ -12,7 +12,7 @@ const READS = Permission.ReadAvailability | Permission.ReadBookings | Permission
 /** The permission flags that a role allows, from the least role to the highest. A token has no other, even if its scopes grant more. */
 export const ROLE_PERMISSIONS: Readonly<Record<Role, number>> = {
   Viewer: READS,
-  Coordinator: READS | Permission.WriteBookings,
+  Coordinator: READS | Permission.WriteBookings | Permission.Customers,
   Manager: ALL_PERMISSIONS,
 };
 

@@ -14,7 +14,18 @@ export type Customer = Opened<AdmissionDocument> & Pick<Brand, 'name'>;
 /** Customers that are read at a time while they are searched. */
 const READ_TOGETHER = 200;
 
-type Part = { readonly after?: readonly (string | number)[] | undefined; readonly limit: number };
+/** The place of a customer in the order of names. */
+type Place = readonly [name: string, brandId: number];
+const placeOf = ({ searchedName = '', brandId }: AdmissionDocument): Place => [searchedName, brandId];
+
+/** A place as a cursor in an address, and back. Undefined for a text that is none. */
+export const placeText = (place: Place): string => place.join(' ');
+export function placeIn(text: string): Place | undefined {
+  const [, name, id] = /^(.{0,400}) ([1-9]\d{0,14})$/.exec(text) ?? [];
+  return name === undefined ? undefined : [name, Number(id)];
+}
+
+type Part = { readonly after?: Place | undefined; readonly limit: number };
 
 const byName = declareQuery(
   admissions,
@@ -42,15 +53,39 @@ const allOf = declareQuery(
   [communityId(1)],
 );
 
-/** The place of a customer in the order of names. */
-const placeOf = ({ searchedName = '', brandId }: AdmissionDocument) => [searchedName, brandId] as const;
-
 /** The customers of a community: brands that it looks after, or has approved a booking of. */
 export function createCustomerQueries({ readModels, personalData }: Pick<QueryDeps, 'readModels' | 'personalData'>) {
   const documents = readModels.collection(admissions);
 
   const readable = async (found: readonly AdmissionDocument[]): Promise<readonly Customer[]> =>
     (await personalData.openCustomers(found)).map((each) => ({ ...each, name: each.name ?? `Brand ${each.brandId}` }));
+
+  /**
+   * Customers by name.
+   * @param page `text`: words in their names; empty: all. `after`: the place at which the page before ended
+   */
+  async function page(
+    owner: CommunityId,
+    page: Part & { readonly text: string },
+  ): Promise<{ readonly customers: readonly Customer[]; readonly next?: Place }> {
+    const words = wordsOf(page.text);
+    const isMeant = ({ searchedName = '' }: AdmissionDocument) => words.length === 0 || isCalled([searchedName], words);
+    let found: readonly AdmissionDocument[] = [];
+    let after = page.after;
+    while (found.length <= page.limit) {
+      const read = await documents.list(byName(owner, { after, limit: READ_TOGETHER }));
+      found = found.concat(read.filter(isMeant));
+      const last = read.at(-1);
+      if (last === undefined || read.length < READ_TOGETHER) break;
+      after = placeOf(last);
+    }
+    const shown = found.slice(0, page.limit);
+    const last = shown.at(-1);
+    return {
+      customers: await readable(shown),
+      ...(last !== undefined && found.length > page.limit && { next: placeOf(last) }),
+    };
+  }
 
   return {
     /** A brand that is a customer of the community. */
@@ -62,32 +97,16 @@ export function createCustomerQueries({ readModels, personalData }: Pick<QueryDe
 
     count: (owner: CommunityId): Promise<number> => documents.count(allOf(owner)),
 
-    /**
-     * Customers by name.
-     * @param page `text`: words in their names; empty: all. `after`: the place at which the page before ended
-     */
-    async page(
-      owner: CommunityId,
-      page: Part & { readonly text: string },
-    ): Promise<{ readonly customers: readonly Customer[]; readonly next?: readonly (string | number)[] }> {
-      const words = wordsOf(page.text);
-      const isMeant = ({ searchedName = '' }: AdmissionDocument) =>
-        words.length === 0 || isCalled([searchedName], words);
-      let found: readonly AdmissionDocument[] = [];
-      let after = page.after;
-      while (found.length <= page.limit) {
-        const read = await documents.list(byName(owner, { after, limit: READ_TOGETHER }));
-        found = found.concat(read.filter(isMeant));
-        const last = read.at(-1);
-        if (last === undefined || read.length < READ_TOGETHER) break;
-        after = placeOf(last);
-      }
-      const shown = found.slice(0, page.limit);
-      const last = shown.at(-1);
-      return {
-        customers: await readable(shown),
-        ...(last !== undefined && found.length > page.limit && { next: placeOf(last) }),
-      };
+    page,
+
+    /** All customers whose names have these words, by name, in pages. */
+    async *pages(owner: CommunityId, text: string): AsyncGenerator<readonly Customer[]> {
+      let after: Part['after'];
+      do {
+        const { customers, next } = await page(owner, { text, after, limit: READ_TOGETHER });
+        yield customers;
+        after = next;
+      } while (after !== undefined);
     },
 
     /** The customers with a name, whatever its case and accents. Usually one at most. */

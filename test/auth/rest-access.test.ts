@@ -138,7 +138,7 @@ test('publishes the protected resource metadata of the API', async () => {
   expect(await response.json()).toMatchObject({
     resource: `${url}/api/v1`,
     authorization_servers: [url],
-    scopes_supported: ['service.api.read', 'service.api.write', 'service.api.webhooks'],
+    scopes_supported: ['service.api.read', 'service.api.write', 'service.api.webhooks', 'service.api.customers'],
   });
 });
 

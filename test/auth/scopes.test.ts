@@ -4,9 +4,11 @@ import { SCOPE_DESCRIPTIONS, SCOPES, whatScopesAllow } from '../../src/auth/scop
 const BRAND = { account: { kind: 'Brand' }, role: 'Manager' } as const;
 const COMMUNITY = { account: { kind: 'Community' }, role: 'Manager' } as const;
 const BRAND_ONLY = ['service.api.write', 'service.mcp'];
+const COMMUNITY_ONLY = ['service.api.customers', 'service.mcp.customers'];
 
-test('a brand sees every permission that an app requests once', () => {
-  expect(whatScopesAllow(SCOPES, [BRAND])).toEqual([...new Set(Object.values(SCOPE_DESCRIPTIONS))]);
+test('a brand sees every permission that an app requests once, but for customers, whom only communities have', () => {
+  const described = Object.entries(SCOPE_DESCRIPTIONS).filter(([scope]) => !COMMUNITY_ONLY.includes(scope));
+  expect(whatScopesAllow(SCOPES, [BRAND])).toEqual([...new Set(described.map(([, text]) => text))]);
 });
 
 test('a community does not see the permission to request bookings, which it cannot use', () => {
@@ -25,6 +27,7 @@ test('a user who can still choose the account sees which scopes depend on it', (
     const [told = ''] = whatScopesAllow([scope], [BRAND, COMMUNITY]);
     expect(told).toMatch(SCOPE_DESCRIPTIONS[scope] ?? '');
     expect([scope, told.endsWith(', if you choose a brand')]).toEqual([scope, BRAND_ONLY.includes(scope)]);
+    expect([scope, told.endsWith(', if you choose a community')]).toEqual([scope, COMMUNITY_ONLY.includes(scope)]);
   }
 });
 

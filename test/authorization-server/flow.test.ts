@@ -212,7 +212,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     const { access_token: token } = await oidc.clientCredentialsGrant(client, { resource: 'api' });
     expect(await accessTokens.authenticate(token)).toEqual({
       account: BRAND,
-      permissions: 31,
+      permissions: 63,
       credential: { kind: 'client', id: added.clientId },
     });
     expect(await oidc.tokenIntrospection(client, token)).toMatchObject({ active: true, account: 'Brand:7' });

@@ -71,7 +71,7 @@ describe('the authorization endpoint checks the scopes against the resource', ()
   test('the refusal lists the available scopes', async () => {
     const { description } = await refusalOf({ resource: 'mcp', scope: 'service.api.read' });
     expect(description).toBe(
-      'a requested scope is unknown or not available for this resource, which has service.mcp, openid, profile, email, offline_access',
+      'a requested scope is unknown or not available for this resource, which has service.mcp, service.mcp.customers, openid, profile, email, offline_access',
     );
   });
 
@@ -105,7 +105,9 @@ describe('the authorization endpoint checks the scopes against the resource', ()
       expect([scope, (await ask({ scope })).body.error]).toEqual([scope, 'invalid_scope']);
     for (const scope of ['service.api.read service.mcp', 'service.api.read admin'])
       expect((await ask({ scope })).body.scope).toBe('service.api.read');
-    expect((await ask({})).body.scope).toBe('service.api.read service.api.write service.api.webhooks');
+    expect((await ask({})).body.scope).toBe(
+      'service.api.read service.api.write service.api.webhooks service.api.customers',
+    );
   });
 
   test('refuses a refresh without a granted scope of the resource, and does not use up the token', async () => {

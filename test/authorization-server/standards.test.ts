@@ -110,7 +110,7 @@ describe('parameters without a value (RFC 6749, 3.1 and 3.2)', () => {
   test('count as omitted for a client without a user', async () => {
     const fields = { grant_type: 'client_credentials', scope: '' };
     const { body } = await post('/connect/token', { ...fields, resource: 'api' }, await confidential());
-    expect(body.scope).toBe('service.api.read service.api.write service.api.webhooks');
+    expect(body.scope).toBe('service.api.read service.api.write service.api.webhooks service.api.customers');
     // A token needs a resource.
     const refused = await post('/connect/token', { ...fields, resource: '' }, await confidential());
     expect(refused.body).toMatchObject({ error: 'invalid_target' });

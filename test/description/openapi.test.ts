@@ -126,6 +126,8 @@ test('covers every operation with its name and the permission it needs', () => {
     createBooking: ['POST /bookings', 'WriteBookings'],
     getBooking: ['GET /bookings/{id}', 'ReadBookings'],
     getBookingHistory: ['GET /bookings/{id}/history', 'ReadBookings'],
+    listCustomers: ['GET /customers', 'Customers'],
+    createCustomer: ['POST /customers', 'Customers'],
     listReviews: ['GET /communities/{communityId}/reviews', 'ReadReviews'],
     listWebhooks: ['GET /webhooks', 'Webhooks'],
     createWebhook: ['POST /webhooks', 'Webhooks'],
@@ -135,7 +137,11 @@ test('covers every operation with its name and the permission it needs', () => {
     const permission = operation['x-permission'];
     expect(description).toContain(`permission \`${permission}\``);
     const scope =
-      { WriteBookings: 'service.api.write', Webhooks: 'service.api.webhooks' }[permission] ?? 'service.api.read';
+      {
+        WriteBookings: 'service.api.write',
+        Webhooks: 'service.api.webhooks',
+        Customers: 'service.api.customers',
+      }[permission] ?? 'service.api.read';
     // Of several alternatives, generated clients choose one that they cannot carry out.
     expect(security).toEqual([{ bearer: [] }]);
     expect(description).toContain(`scope \`${scope}\``);
@@ -342,9 +348,9 @@ test('has contact, licence, servers and a description for every tag', () => {
     servers: [{ url: `${RECORDED_AT}/api/v1` }],
   });
   const described = api.tags.filter(({ description }) => description.length > 100).map(({ name }) => name);
-  expect(described).toEqual(['Spaces', 'Bookings', 'Reviews', 'Webhooks', 'Deliveries']);
+  expect(described).toEqual(['Spaces', 'Bookings', 'Customers', 'Reviews', 'Webhooks', 'Deliveries']);
   expect(new Set(operations.flatMap((operation) => (operation as { tags?: string[] }).tags ?? []))).toEqual(
-    new Set(described.slice(0, 4)),
+    new Set(described.slice(0, 5)),
   );
 });
 

@@ -35,6 +35,8 @@ const ROUTES: { readonly [O in OperationId]: readonly ['GET' | 'POST' | 'DELETE'
   createBooking: ['POST', '/bookings'],
   getBooking: ['GET', '/bookings/{id}'],
   getBookingHistory: ['GET', '/bookings/{id}/history?asOf={asOf}'],
+  listCustomers: ['GET', '/customers?q={q}'],
+  createCustomer: ['POST', '/customers'],
   listReviews: ['GET', '/communities/{communityId}/reviews'],
   listWebhooks: ['GET', '/webhooks?Status={Status}'],
   createWebhook: ['POST', '/webhooks'],
@@ -229,6 +231,19 @@ async function recordStory(service: RunningService): Promise<Examples['operation
     encoding: { summary: 'The percent-encoding of the path is broken', value: broken.json() },
   };
 
+  const choir = { name: 'Choir of St. Mary', contact: 'Ms. Abel, 030 1234567', discountPercent: 10 };
+  const ofHouse = { key: harbour.key };
+  await record('createCustomer', 201, 'added', 'A customer who calls', { ...ofHouse, body: choir });
+  await record('createCustomer', 400, 'name', 'Another customer has the name', { ...ofHouse, body: choir });
+  await record('createCustomer', 403, 'brand', 'ScopeViolation: for communities only', { key, body: choir });
+  const everyone = { ...ofHouse, parameters: {} };
+  await record('listCustomers', 200, 'all', 'Those that you look after, and brands that have booked', everyone);
+  await record('listCustomers', 200, 'found', 'A search', { ...ofHouse, parameters: { q: 'choir' } });
+  await record('listCustomers', 400, 'long', 'The search is too long', {
+    ...ofHouse,
+    parameters: { q: 'a'.repeat(201) },
+  });
+
   // The responses that every operation can return.
   const valid: { readonly [O in OperationId]: Call } = {
     listSpaces: {},
@@ -238,6 +253,8 @@ async function recordStory(service: RunningService): Promise<Examples['operation
     createBooking: { body: { ...body, startTime: '2026-12-20' }, parameters: { 'idempotency-key': 'order-4713' } },
     getBooking: { parameters: { id: cancelled } },
     getBookingHistory: { parameters: { id: cancelled } },
+    listCustomers: {},
+    createCustomer: { body: { name: 'Another choir' } },
     listReviews: { parameters: where },
     listWebhooks: {},
     createWebhook: { body: endpoint },
@@ -249,7 +266,8 @@ async function recordStory(service: RunningService): Promise<Examples['operation
     const revoked = `vbs_live_${'A'.repeat(38)}`;
     await record(operation, 401, 'invalid', 'The key or token does not hold', { ...call, key: revoked });
     const permission = PERMISSION_OF[operation];
-    const without = await service.key(brand.account, ALL_PERMISSIONS - Permission[permission]);
+    const caller = permission === 'Customers' ? harbour : brand;
+    const without = await service.key(caller.account, ALL_PERMISSIONS - Permission[permission]);
     await record(operation, 403, 'permission', 'The permission is missing', { ...call, key: without });
     const unknown = [
       'outcome',
@@ -262,7 +280,7 @@ async function recordStory(service: RunningService): Promise<Examples['operation
       ['unavailable', 'A store cannot be reached at the moment', new Unavailable('The example store is unavailable')],
     ] as const) {
       const repair = breakAll(service, error);
-      await record(operation, 500, name, summary, { ...call, key }).finally(repair);
+      await record(operation, 500, name, summary, { ...call, key: caller.key }).finally(repair);
     }
   }
   return recording as Examples['operations'] & { [O in OperationId]: OperationExamples };
@@ -276,6 +294,8 @@ const PERMISSION_OF: { readonly [O in OperationId]: keyof typeof Permission } = 
   createBooking: 'WriteBookings',
   getBooking: 'ReadBookings',
   getBookingHistory: 'ReadBookings',
+  listCustomers: 'Customers',
+  createCustomer: 'Customers',
   listReviews: 'ReadReviews',
   listWebhooks: 'Webhooks',
   createWebhook: 'Webhooks',
@@ -297,6 +317,8 @@ function breakAll({ core: { queries, commands } }: RunningService, error: Error)
     [queries.bookings, 'pages'],
     [queries.bookings, 'get'],
     [queries.bookingHistory, 'ofBooking'],
+    [queries.customers, 'pages'],
+    [commands.customers, 'add'],
     [queries.reviews, 'list'],
     [queries.webhooks, 'listOwned'],
     [commands.bookings, 'request'],

@@ -292,7 +292,7 @@ test.each(['/mcp', '/mcp/'])(
       // A client discards metadata that names another address than the one it asked (RFC 9728, 3.3).
       resource: `${url}${path}`,
       authorization_servers: [url],
-      scopes_supported: ['service.mcp'],
+      scopes_supported: ['service.mcp', 'service.mcp.customers'],
     });
   },
 );

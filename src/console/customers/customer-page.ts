@@ -1,6 +1,13 @@
 import { CUSTOMER_STANDINGS, type CustomerStanding } from '../../domain/admission.ts';
 import type { Changes } from '../../domain/changed-values.ts';
-import { AGREED_PRICES, type AgreedFee, type AgreedPrices, CUSTOMER_TEXTS } from '../../domain/customer.ts';
+import {
+  AGREED_PRICES,
+  type AgreedFee,
+  type AgreedPrices,
+  CUSTOMER_TEXTS,
+  paidOf,
+  standingOfCustomer,
+} from '../../domain/customer.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { brandId, cents, spaceId } from '../../domain/ids.ts';
 import { EMAIL } from '../../domain/limits.ts';
@@ -19,7 +26,7 @@ import { type ConsoleRoutes, type PageDeps, routesAbout } from '../parts/routes.
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
 import { CUSTOMERS, customerPath, ENTER } from './customer-names.ts';
-import { marksOf, paidOf, ratedOf, textFields } from './customers.ts';
+import { marksOf, ratedOf, textFields } from './customers.ts';
 
 const LABELS = {
   contact: 'Contact',
@@ -54,7 +61,8 @@ export function customerPage({ community }: ConsoleRoutes, { commands, queries, 
   ofCustomer.post(`${path}/terms`, 'Manager', async (visit, customer) => {
     const { form, account, context } = visit;
     const spaces = await queries.spaces.list(account);
-    const standing = CUSTOMER_STANDINGS.find((one) => one === form.text('standing')) ?? standingOf(customer);
+    const standing =
+      CUSTOMER_STANDINGS.find((one) => one === form.text('standing')) ?? standingOfCustomer(customer.admission);
     const { typed, problems } = pricesIn(form, spaces);
     const current = picked(customer, AGREED_PRICES);
     const { wanted, outdated } = editedIn(form, { typed, current, fields: AGREED_PRICES });
@@ -145,9 +153,6 @@ const STANDINGS: { readonly [S in CustomerStanding]: { readonly label: string; r
   blocked: { label: 'Blocked', hint: 'Its requests are declined, and it can send no others.' },
 };
 
-const standingOf = ({ admission }: Customer): CustomerStanding =>
-  admission === 'turnedAway' ? 'blocked' : admission === 'trusted' ? 'trusted' : 'letIn';
-
 function termsForm(
   visit: CommunityVisit,
   customer: Customer,
@@ -157,7 +162,7 @@ function termsForm(
 ): Html {
   const current = picked(customer, AGREED_PRICES);
   const typed = sent ?? new Form(typedPrices(current));
-  const chosen = sent?.text('standing') || standingOf(customer);
+  const chosen = sent?.text('standing') || standingOfCustomer(customer.admission);
   const list = CUSTOMER_STANDINGS.map((value) => ({ value, ...STANDINGS[value], checked: value === chosen }));
   const nameOf = new Map(spaces.map(({ spaceId: id, name }) => [String(id), name]));
   const agreed = spaces.filter(({ spaceId: id }) => typed.text(feeField(id)) !== '');
@@ -171,7 +176,7 @@ function termsForm(
     `${customerPath(customer.brandId)}/terms`,
     'card fields',
   )`${seenField(typed, current, AGREED_PRICES)}
-<input type="hidden" name="was" value="${sent?.text('was') || standingOf(customer)}"><h2>What was agreed</h2>
+<input type="hidden" name="was" value="${sent?.text('was') || standingOfCustomer(customer.admission)}"><h2>What was agreed</h2>
 ${choices({ name: 'standing', label: 'Requests', problems }, 'radio', list)}
 ${field({
   ...control('discountPercent', LABELS.discountPercent),

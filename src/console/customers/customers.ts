@@ -1,10 +1,11 @@
+import { paidOf } from '../../domain/customer.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import type { CommunityId } from '../../domain/ids.ts';
 import { CUSTOMER_CONTACT, CUSTOMER_NOTE, hasLength, NAME, SEARCH } from '../../domain/limits.ts';
 import { amount, counted, shortDate } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
-import type { Customer } from '../../queries/customers.ts';
+import { type Customer, placeIn, placeText } from '../../queries/customers.ts';
 import { done, type PageContent } from '../parts/answer.ts';
 import { controlsOf, field, hasProblems, onceField, postForm, problemOf, textArea } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
@@ -12,7 +13,7 @@ import { addressOf, noticeOf, pager } from '../parts/links.ts';
 import { ratingText } from '../parts/review-views.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { column, dataTable, rowHeading } from '../parts/tables.ts';
-import { Form, idOf, type Problems } from '../parts/typed-form.ts';
+import { Form, type Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
 import { CUSTOMERS, customerPath, ENTER } from './customer-names.ts';
 
@@ -25,7 +26,7 @@ export function customerPages({ community }: ConsoleRoutes, { commands, queries 
     const { query, account } = visit;
     const text = query.text('q');
     const problems = hasLength(text, SEARCH) ? {} : { q: `Search for at most ${SEARCH.max} characters.` };
-    const after = placeIn(query);
+    const after = placeIn(query.text('after'));
     const canAdd = may(visit, 'Coordinator');
     return {
       title: 'Customers',
@@ -45,7 +46,7 @@ export function customerPages({ community }: ConsoleRoutes, { commands, queries 
     visit: CommunityVisit,
     owner: CommunityId,
     text: string,
-    after: Place | undefined,
+    after: ReturnType<typeof placeIn>,
   ): Promise<Html> {
     const page = await queries.customers.page(owner, { text, after, limit: PER_PAGE });
     if (page.customers.length === 0 && text !== '')
@@ -55,7 +56,7 @@ export function customerPages({ community }: ConsoleRoutes, { commands, queries 
         'people',
         'No customers yet',
       )`Those that you add, and brands whose request you approve, are listed here.`;
-    const next = page.next && addressOf(CUSTOMERS, { q: text, after: JSON.stringify(page.next) });
+    const next = page.next && addressOf(CUSTOMERS, { q: text, after: placeText(page.next) });
     const first = after && addressOf(CUSTOMERS, { q: text });
     return html`${customerTable(visit, page.customers)}${pager({ first, next })}`;
   }
@@ -74,15 +75,6 @@ export function customerPages({ community }: ConsoleRoutes, { commands, queries 
 }
 
 const LABELS = { name: 'Name', contact: 'Contact', note: 'Note' } as const;
-
-type Place = readonly [string, number];
-
-/** The place in the address at which the page before ended. */
-function placeIn(query: Form): Place | undefined {
-  const [, name, id] = /^\["(.{0,400})",(\d{1,15})\]$/.exec(query.text('after')) ?? [];
-  const brand = idOf(id);
-  return name === undefined || brand === undefined ? undefined : [name, brand];
-}
 
 const searchForm = (text: string, problems: Problems): Html =>
   html`<form class="search short" method="get" action="${CUSTOMERS}" role="search" aria-label="Customers">
@@ -103,9 +95,6 @@ const customerTable = ({ settings: { currency } }: CommunityVisit, customers: re
     column('Latest', '', ({ figures }) => (figures?.lastDate === undefined ? '' : shortDate(figures.lastDate))),
     column('Rated', '', ({ figures }) => ratedOf(figures)),
   ]);
-
-/** What was charged and not refunded. */
-export const paidOf = (figures: Customer['figures']): number => (figures?.charged ?? 0) - (figures?.refunded ?? 0);
 
 export const ratedOf = (figures: Customer['figures']): Html | string =>
   figures?.ratings === undefined
