@@ -76,6 +76,8 @@ export const admissions = projection<AdmissionDocument, Folded>({
   version: 2,
   indexes: [
     { fields: ['communityId', 'admission', 'brandId'] },
+    // The communities that take no requests of a brand.
+    { fields: ['brandId', 'admission'] },
     // By name.
     { fields: ['communityId', 'searchedName', 'brandId'], where: { isCustomer: 'yes' } },
   ],

@@ -2,9 +2,11 @@ import { type AdmissionDocument, admissionKey, admissions } from '../../projecti
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Brand } from '../domain/brand.ts';
+import { AGREED_PRICES, type AgreedPrices } from '../domain/customer.ts';
 import { defined } from '../domain/defined.ts';
 import { type BrandId, type CommunityId, communityId } from '../domain/ids.ts';
 import type { Opened } from '../domain/personal-text.ts';
+import { picked } from '../domain/picked.ts';
 import { foldedName, isCalled, wordsOf } from '../domain/searched-text.ts';
 import type { QueryDeps } from './query-deps.ts';
 
@@ -93,6 +95,18 @@ export function createCustomerQueries({ readModels, personalData }: Pick<QueryDe
       const stored = await documents.get(admissionKey({ communityId: owner, brandId }));
       const [customer] = await readable(stored?.isCustomer === undefined ? [] : [stored]);
       return customer;
+    },
+
+    /** What a brand may know of how it stands with a community: the prices that were agreed, and whether its requests are not taken. */
+    async asSeenBy(
+      brandId: BrandId,
+      owner: CommunityId,
+    ): Promise<{ readonly agreed: AgreedPrices; readonly isBlocked: boolean }> {
+      const stored = await documents.get(admissionKey({ communityId: owner, brandId }));
+      return {
+        agreed: stored === undefined ? {} : picked(stored, AGREED_PRICES),
+        isBlocked: stored?.admission === 'turnedAway',
+      };
     },
 
     count: (owner: CommunityId): Promise<number> => documents.count(allOf(owner)),

@@ -1,3 +1,4 @@
+import { type AdmissionDocument, admissions } from '../../projections/admissions.ts';
 import { type CommunityDocument, communities } from '../../projections/communities.ts';
 import { type SpaceDocument, spaces } from '../../projections/spaces.ts';
 import type { Find } from '../document-store/document-store.ts';
@@ -5,10 +6,12 @@ import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import type { Community } from '../domain/community.ts';
 import { defined } from '../domain/defined.ts';
-import { type CommunityId, communityId as toCommunityId } from '../domain/ids.ts';
+import { type BrandId, type CommunityId, brandId as toBrandId, communityId as toCommunityId } from '../domain/ids.ts';
 import type { NamedSpace, Space } from '../domain/space.ts';
 import { grouped } from '../domain/space-groups.ts';
 import type { QueryDeps } from './query-deps.ts';
+
+const NO_COMMUNITIES: ReadonlySet<CommunityId> = new Set();
 
 /** A community sees its own spaces, a brand every space (docs/decisions/accounts.md). */
 export const isVisibleSpace = (account: Account, space: Space): boolean =>
@@ -26,6 +29,13 @@ export const spacesById = declareQuery(
   }),
   [undefined],
   [toCommunityId(1)],
+);
+
+/** The communities that take no requests of a brand. */
+const blocking = declareQuery(
+  admissions,
+  (brandId: BrandId): Find<AdmissionDocument> => ({ where: { brandId, admission: 'turnedAway' } }),
+  [toBrandId(1)],
 );
 
 /** Those that an account may see, by id. */
@@ -50,11 +60,20 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
 
   /** The same, in the groups of the community. */
   async function listGrouped(account: Account) {
-    const [seen, owner] = await Promise.all([
+    const [seen, owner, blockedBy] = await Promise.all([
       readModels.collection(spaces).list(spacesSeenBy(account)),
       account.kind === 'Community' ? community(account.id) : undefined,
+      communitiesBlocking(account),
     ]);
-    return grouped(seen, owner?.house?.groups);
+    const offered = blockedBy.size === 0 ? seen : seen.filter(({ communityId }) => !blockedBy.has(communityId));
+    return grouped(offered, owner?.house?.groups);
+  }
+
+  /** The communities that take no requests of the account. Their spaces are not offered to it. */
+  async function communitiesBlocking(account: Account): Promise<ReadonlySet<CommunityId>> {
+    if (account.kind === 'Community') return NO_COMMUNITIES;
+    const found = await readModels.collection(admissions).list(blocking(account.id));
+    return new Set(found.map(({ communityId }) => communityId));
   }
 
   const count = (account: Account): Promise<number> => readModels.collection(spaces).count(spacesSeenBy(account));
@@ -82,6 +101,7 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
 
   return {
     get,
+    communitiesBlocking,
     list,
     listGrouped,
     count,

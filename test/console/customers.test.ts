@@ -150,7 +150,13 @@ test('a trusted brand is approved at once, and a blocked one cannot request', as
   const blocked = await set('blocked');
   expect(blocked.flash).toContain('1 request declined');
   expect(await request()).toMatchObject({ code: 422, error: 'BookingNotAllowed' });
+  const isOffered = async (): Promise<boolean> => {
+    const answer = await fetch(`${running.url}/api/v1/spaces`, { headers: { authorization: `Bearer ${key}` } });
+    return (await answer.text()).includes(`"communityId":${house()},`);
+  };
+  expect(await isOffered()).toBe(false);
   await set('letIn');
+  expect(await isOffered()).toBe(true);
   expect(await request()).toMatchObject({ code: 201, status: 'Pending' });
   const shown = await desk.open(`/console/customers/${id}`);
   expect(shown.text).toMatch(/<dt>Booked<\/dt><dd>1 booking<\/dd>/);
@@ -166,4 +172,25 @@ test('contact and note are kept for the house alone, and erased with the custome
   accepted(await core().commands.personalData.forget(`brand:${id}`, CONTEXT));
   const after = await desk.open(`/console/customers/${id}`);
   expect([after.text.includes('likes tea'), after.text.includes('erased')]).toEqual([false, true]);
+});
+
+test('a brand sees and pays what was agreed with it, and a house that blocks it is closed', async () => {
+  const [northwind] = running.demo.brands;
+  const planner = new Browser(running.url);
+  await planner.signIn(northwind.user);
+  const id = await customerId(northwind.name);
+  const set = async (fields: Readonly<Record<string, string>>) =>
+    desk.send(await desk.open(`/console/customers/${id}`), '/terms', { standing: 'letIn', ...fields });
+  await set({ discountPercent: '100' });
+  const room = `/console/find/${space().id}?date=${inDays(day++)}`;
+  const page = await planner.open(room);
+  expect(page.text).toContain('name="price" value="0"');
+  const sent = await planner.send(page, /find\/\d+$/, { startHour: '12' });
+  expect(sent.flash).toContain('Request sent.');
+  const [, bookingId = ''] = /bookings\/(\d+)/.exec(sent.url.pathname) ?? [];
+  expect((await core().queries.operator.booking(Number(bookingId)))?.totalPrice).toBe(0);
+  await set({ standing: 'blocked', discountPercent: '100' });
+  expect((await planner.open(room)).text).toContain('This space is not taking bookings at the moment.');
+  await set({ standing: 'letIn', discountPercent: '' });
+  expect((await planner.open(room)).text).not.toContain('name="price" value="0"');
 });

@@ -42,12 +42,12 @@ describe('an API key', () => {
     given(issued)
       .when((key) => issueApiKey(key, facts))
       .thenRefused('ValidationError');
-    for (const permissions of [0, 32, -1, 1.5, Number.NaN, 2 ** 32 + 1])
+    for (const permissions of [0, 64, -1, 1.5, Number.NaN, 2 ** 32 + 1])
       given()
         .when((key) => issueApiKey(key, { ...facts, permissions }))
         .thenRefused(
           'ValidationError',
-          /permissions must be a sum of these values: 1 ReadAvailability, 2 ReadBookings, 4 WriteBookings, 8 ReadReviews, 16 Webhooks\./,
+          /permissions must be a sum of these values: 1 ReadAvailability, 2 ReadBookings, 4 WriteBookings, 8 ReadReviews, 16 Webhooks, 32 Customers\./,
         );
     for (const label of ['', ' ', 'x'.repeat(101)])
       given()

@@ -13,20 +13,21 @@ import {
 import { isAtLeast, isRole, ROLE_PERMISSIONS, ROLES } from '../../src/domain/roles.ts';
 
 const READS = ['ReadAvailability', 'ReadBookings', 'ReadReviews'] as const;
-const ALL = ['ReadAvailability', 'ReadBookings', 'WriteBookings', 'ReadReviews', 'Webhooks'] as const;
+const ALL = ['ReadAvailability', 'ReadBookings', 'WriteBookings', 'ReadReviews', 'Webhooks', 'Customers'] as const;
 
 test('each permission has the value that the specification gives it, and a sum of them names them', () => {
-  expect(Permission).toEqual({ ReadAvailability: 1, ReadBookings: 2, WriteBookings: 4, ReadReviews: 8, Webhooks: 16 });
-  expect(ALL_PERMISSIONS).toBe(31);
-  for (let mask = 0; mask <= 31; mask += 1) {
+  const specified = { ReadAvailability: 1, ReadBookings: 2, WriteBookings: 4, ReadReviews: 8, Webhooks: 16 };
+  expect(Permission).toEqual({ ...specified, Customers: 32 });
+  expect(ALL_PERMISSIONS).toBe(63);
+  for (let mask = 0; mask <= 63; mask += 1) {
     const names = ALL.filter((_, index) => Math.floor(mask / 2 ** index) % 2 === 1);
     expect(permissionNames(mask)).toEqual(names);
   }
 });
 
-test('a community cannot use the permission to book', () => {
-  expect(permissionNames(usablePermissions('Brand'))).toEqual(ALL);
-  expect(permissionNames(usablePermissions('Community'))).toEqual([...READS, 'Webhooks']);
+test('a community cannot use the permission to book, nor a brand that for customers', () => {
+  expect(permissionNames(usablePermissions('Brand'))).toEqual(ALL.filter((name) => name !== 'Customers'));
+  expect(permissionNames(usablePermissions('Community'))).toEqual([...READS, 'Webhooks', 'Customers']);
 });
 
 test('scopes grant what the specification says', () => {
@@ -34,12 +35,14 @@ test('scopes grant what the specification says', () => {
     ['service.api.read', READS],
     ['service.api.write', ['WriteBookings']],
     ['service.api.webhooks', ['Webhooks']],
+    ['service.api.customers', ['Customers']],
   ]);
   const granting = Object.fromEntries(ALL.map((name) => [name, scopesGranting(name)]));
   expect(granting).toEqual({
     ...Object.fromEntries(READS.map((name) => [name, ['service.api.read']])),
     WriteBookings: ['service.api.write'],
     Webhooks: ['service.api.webhooks'],
+    Customers: ['service.api.customers'],
   });
 });
 
@@ -48,7 +51,7 @@ describe('roles', () => {
     expect(ROLES).toEqual(['Viewer', 'Coordinator', 'Manager']);
     expect(ROLES.map((role) => permissionNames(ROLE_PERMISSIONS[role]))).toEqual([
       READS,
-      ['ReadAvailability', 'ReadBookings', 'WriteBookings', 'ReadReviews'],
+      ['ReadAvailability', 'ReadBookings', 'WriteBookings', 'ReadReviews', 'Customers'],
       ALL,
     ]);
     for (const [index, role] of ROLES.entries())
@@ -70,7 +73,7 @@ test.each(ACCOUNTS)(
   'a call of a $kind needs the permission, by its role as well, and then the kind of account',
   (account) => {
     for (const role of [undefined, ...ROLES])
-      for (let permissions = 0; permissions <= 31; permissions += 1)
+      for (let permissions = 0; permissions <= 63; permissions += 1)
         for (const permission of keysOf(Permission))
           for (const scope of [undefined, 'Brand', 'Community'] as const) {
             const caller = {

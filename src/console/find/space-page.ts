@@ -2,6 +2,7 @@ import type { ReadableBooking } from '../../../projections/bookings.ts';
 import { DETAIL_LABELS } from '../../contract/booking.ts';
 import { type BookingDetails, wrongDetails } from '../../domain/booking-details.ts';
 import { daysLater, isPlainDate, localDate, weekdayOf } from '../../domain/calendar.ts';
+import { type AgreedPrices, agreedFee } from '../../domain/customer.ts';
 import { type DayTerms, termsOn } from '../../domain/day-terms.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
@@ -51,8 +52,9 @@ const LOOK_AHEAD_DAYS = 90;
 export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   const ofSpace = spaceRoutes(brand, queries);
 
-  ofSpace.get('/console/find/:id', 'Viewer', async (visit, space) => {
+  ofSpace.get('/console/find/:id', 'Viewer', async (visit, stored) => {
     const { query, restored } = visit;
+    const space = await asOffered(queries, visit, stored);
     if (restored !== undefined) return spacePage(queries, visit, space, restored.text('date'), restored);
     const before = await bookingToRepeat(queries, visit, space);
     const startHour = String(hourIn(query, 'start') ?? before?.startHour ?? '');
@@ -61,8 +63,9 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: Pa
     return spacePage(queries, visit, space, date, new Form({ ...(before && typedIn(before)), startHour }));
   });
 
-  ofSpace.post('/console/find/:id', 'Coordinator', async (visit, space) => {
+  ofSpace.post('/console/find/:id', 'Coordinator', async (visit, stored) => {
     const { account, form, context } = visit;
+    const space = await asOffered(queries, visit, stored);
     const again = (problems: Problems) => spacePage(queries, visit, space, form.text('date'), form, problems);
     const read = readRequest(visit, space);
     if (read.details === undefined) return again(read.problems);
@@ -79,10 +82,20 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: Pa
   });
 }
 
-const priceIn = ({ settings: { serviceFeePercent, currency } }: BrandVisit, { eventFee }: Space) => ({
-  ...priceOf(eventFee, serviceFeePercent),
-  currency,
-});
+/** A space as it is offered to a brand. */
+type OfferedSpace = Space & { readonly agreed: AgreedPrices };
+
+/** With the prices that were agreed with the brand. To a brand whose requests the community does not take, it is closed. */
+async function asOffered({ customers }: Queries, { account }: BrandVisit, space: Space): Promise<OfferedSpace> {
+  const { agreed, isBlocked } = await customers.asSeenBy(account.id, space.communityId);
+  return { ...space, agreed, active: space.active && !isBlocked };
+}
+
+const priceIn = (
+  { settings: { serviceFeePercent, currency } }: BrandVisit,
+  { spaceId, eventFee }: Space,
+  agreed: AgreedPrices,
+) => ({ ...priceOf(agreedFee(agreed, spaceId, eventFee), serviceFeePercent), currency });
 
 /** The booking of this space that the address or the form asks to repeat. */
 async function bookingToRepeat({ bookings }: Queries, visit: BrandVisit, space: Space) {
@@ -114,7 +127,7 @@ async function freeTimes({ openDays }: Queries, { account }: BrandVisit, { space
 async function spacePage(
   queries: Queries,
   visit: BrandVisit,
-  space: Space,
+  space: OfferedSpace,
   typedText: string,
   typed: Form,
   problems: Problems = {},
@@ -168,7 +181,7 @@ ${dayForm(space, carried, typedDate, today, wrong)}
         ? startTimeField(terms, times, may(visit, 'Coordinator') ? start : 'unchoosable', problems)
         : html`<p>This space is not taking bookings at the moment.</p>`
     }</div></section></div>
-${requestForm(visit, terms, carried, { ...shown, note }, typed, problems)}
+${requestForm(visit, { ...terms, agreed: space.agreed }, carried, { ...shown, note }, typed, problems)}
 ${descriptionView(description.space, description.house)}${rated && reviewsOf(rated, space)}</div>`,
   };
 }
@@ -193,7 +206,7 @@ ${latest.map((review) => html`<article class="stack tight">${reviewText(review, 
 type ReadRequest = { readonly details: BookingDetails } | { readonly details?: undefined; readonly problems: Problems };
 
 /** Reads a request from its form, or returns its errors. */
-function readRequest(visit: BrandVisit, space: Space): ReadRequest {
+function readRequest(visit: BrandVisit, space: OfferedSpace): ReadRequest {
   const { form, now } = visit;
   const { date, problem } = readDate(form.text('date'));
   const startHour = form.integer('startHour');
@@ -210,7 +223,7 @@ function readRequest(visit: BrandVisit, space: Space): ReadRequest {
     };
   }
   const shownPrice = form.text('price');
-  if (shownPrice !== '' && shownPrice !== String(priceIn(visit, termsOn(space, date)).totalPrice))
+  if (shownPrice !== '' && shownPrice !== String(priceIn(visit, termsOn(space, date), space.agreed).totalPrice))
     return {
       problems: { '': 'The price has changed in the meantime. Check the new price, then send your request again.' },
     };
@@ -249,7 +262,7 @@ ${hidden}${dateField({ name: 'date', label: 'Date', value, required: true, probl
 
 function requestForm(
   visit: BrandVisit,
-  space: Space,
+  { agreed, ...space }: DayTerms & Pick<OfferedSpace, 'agreed'>,
   { again }: CarriedFields,
   shown: { readonly date: PlainDate; readonly noneFree: string | undefined; readonly note: string | undefined },
   typed: Form,
@@ -257,7 +270,7 @@ function requestForm(
 ): Html {
   const { spaceId, active } = space;
   const { date, noneFree, note } = shown;
-  const price = priceIn(visit, space);
+  const price = priceIn(visit, space, agreed);
   if (!may(visit, 'Coordinator'))
     return html`<section class="card fields panel"><h2>Price</h2>${priceView('Brand', price)}
 <p class="muted small">The price is the same at any time of day.${cancelText(space)}</p>${
