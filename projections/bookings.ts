@@ -1,5 +1,11 @@
 import { defined } from '../src/domain/defined.ts';
-import type { BookingEvent, BookingRequested, BookingTerms, CancelledBy } from '../src/domain/events.ts';
+import type {
+  BookingApproved,
+  BookingEvent,
+  BookingRequested,
+  BookingTerms,
+  CancelledBy,
+} from '../src/domain/events.ts';
 import type { Cents, Timestamp } from '../src/domain/ids.ts';
 import type { Opened, PersonalText } from '../src/domain/personal-text.ts';
 import type { BookingStatus } from '../src/domain/space-day.ts';
@@ -33,8 +39,13 @@ export function pendingBooking(data: BookingRequested['data'], at: Timestamp): R
 }
 
 /** A booking at the moment it was approved. */
-export const approvedBooking = (booking: RequestedBooking, charge: Cents, at: Timestamp): BookingDocument => ({
+export const approvedBooking = (
+  booking: RequestedBooking,
+  { charge, lowered }: Pick<BookingApproved['data'], 'charge' | 'lowered'>,
+  at: Timestamp,
+): BookingDocument => ({
   ...booking,
+  ...(lowered && { ...lowered, totalPrice: charge }),
   status: 'Approved',
   changedAt: at,
   approvedAt: at,
@@ -94,7 +105,7 @@ export const bookings = projection<BookingDocument, BookingEvent>({
   createdBy: ['BookingRequested'],
   on: {
     BookingRequested: (_, { data, metadata }) => pendingBooking(data, metadata.at),
-    BookingApproved: (document, { data, metadata }) => document && approvedBooking(document, data.charge, metadata.at),
+    BookingApproved: (document, { data, metadata }) => document && approvedBooking(document, data, metadata.at),
     BookingCancelled: (document, { data, metadata }) =>
       document && {
         ...document,

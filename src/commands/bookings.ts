@@ -13,20 +13,29 @@ import {
 import { type Decision, isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { BookingEvent, BookingRequested } from '../domain/events.ts';
-import { type BookingId, type BrandId, bookingId, type CommunityId, type Timestamp } from '../domain/ids.ts';
+import {
+  type BookingId,
+  type BrandId,
+  bookingId,
+  type Cents,
+  type CommunityId,
+  type Timestamp,
+} from '../domain/ids.ts';
 import { subjectOf, withTexts } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
+import {
+  type Entry,
+  findByIdempotencyKey,
+  KEY_REUSED,
+  type RequestBooking,
+  requestBooking,
+} from '../domain/request-booking.ts';
 import {
   approveBooking,
   type CancelBooking,
   cancelBooking,
   completeBooking,
-  type Entry,
   expireBooking,
-  findByIdempotencyKey,
-  KEY_REUSED,
-  type RequestBooking,
-  requestBooking,
   type SpaceDay,
 } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
@@ -163,15 +172,12 @@ export async function createBookingCommands(deps: CommandDeps) {
       return request(command, context);
     },
 
-    approve: (
-      { bookingId: id, communityId }: { readonly bookingId: number; readonly communityId: CommunityId },
-      context: CommandContext,
-    ) =>
+    approve: ({ bookingId: id, ...command }: ApproveBooking, context: CommandContext) =>
       onBooking(
         id,
         context,
         (day, bookingId, standing) =>
-          approveBooking(day, { bookingId, communityId, ...defined({ standing }) }, { now: clock() }),
+          approveBooking(day, { ...command, bookingId, ...defined({ standing }) }, { now: clock() }),
         { readsStanding: true },
       ),
 
@@ -190,6 +196,13 @@ export async function createBookingCommands(deps: CommandDeps) {
   };
 }
 
+type ApproveBooking = {
+  readonly bookingId: number;
+  readonly communityId: CommunityId;
+  /** A lower fee than at the request. */
+  readonly eventFee?: Cents;
+};
+
 type RequestCommand = {
   readonly brandId: BrandId;
   readonly details: BookingDetails;
@@ -200,6 +213,6 @@ type RequestCommand = {
 /** A booking at the moment it was requested, with the texts as they were sent: the event holds them sealed. */
 function asRequested(data: BookingRequested['data'], details: BookingDetails, at: Timestamp): ReadableBooking {
   const pending = pendingBooking(data, at);
-  const booking = data.approval === undefined ? pending : approvedBooking(pending, data.totalPrice, at);
+  const booking = data.approval === undefined ? pending : approvedBooking(pending, { charge: data.totalPrice }, at);
   return withTexts({ data: booking }, picked(details, PERSONAL_DETAILS)).data;
 }

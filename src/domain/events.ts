@@ -87,7 +87,11 @@ type BookingEvents = {
     /** HMAC of the request. Only with an idempotency key and personal details, which are sealed. */
     readonly fingerprint?: string;
   };
-  BookingApproved: BookingFacts & { readonly charge: Cents };
+  BookingApproved: BookingFacts & {
+    readonly charge: Cents;
+    /** Present if the community asked for less than at the request. `totalPrice` is then the lower one, too. */
+    readonly lowered?: { readonly eventFee: Cents; readonly serviceFee: Cents };
+  };
   BookingCancelled: BookingFacts & {
     readonly cancelledBy: CancelledBy;
     readonly reason?: PersonalText;

@@ -1,16 +1,11 @@
-import { refuseApproval, type Standing, TURNED_AWAY } from './admission.ts';
+import { refuseApproval, type Standing } from './admission.ts';
 import { AppendOnlyMap } from './append-only-map.ts';
-import { type BookingDetails, detailsOf, fingerprintOf, REPEATED_DETAILS, wrongDetails } from './booking-details.ts';
+import { type BookingDetails, REPEATED_DETAILS } from './booking-details.ts';
 import { cancellableUntil, endOf, expiryOf, startOf } from './booking-moments.ts';
-import { toTimestamp, type WallDay, wallDay } from './calendar.ts';
-import { closedRefusal } from './closed-refusal.ts';
-import { type AgreedPrices, agreedFee } from './customer.ts';
-import { termsOn } from './day-terms.ts';
-import { type Decision, type Refusal, refuse } from './decision.ts';
+import { toTimestamp } from './calendar.ts';
+import { type Decision, type Refusal, refuse, refuseField } from './decision.ts';
 import { defined } from './defined.ts';
-import { moreThanFit } from './description.ts';
 import type {
-  ApprovedAtOnce,
   BookingApproved,
   BookingCancelled,
   BookingCompleted,
@@ -23,11 +18,9 @@ import type {
 } from './events.ts';
 import { type BookingId, type BrandId, type Cents, type ClosureId, type CommunityId, cents } from './ids.ts';
 import { keysOf } from './keys-of.ts';
-import { brokenTextRule, EVENT_FEE, IDEMPOTENCY_KEY, REASON, wrongNumber, wrongText } from './limits.ts';
+import { EVENT_FEE, REASON, wrongNumber, wrongText } from './limits.ts';
 import { picked } from './picked.ts';
 import { priceOf } from './pricing.ts';
-import type { Space } from './space.ts';
-import { endHourOf, freeFrom, reducedUsage, useFrom, whyClosed } from './time-slots.ts';
 
 /** docs/guides/rest-api.md#bookings */
 export type BookingStatus = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
@@ -71,7 +64,7 @@ export const EMPTY_SPACE_DAY: SpaceDay = {
 export const findBooking = ({ held, cancelled }: SpaceDay, id: BookingId): BookingState | undefined =>
   held.get(id) ?? cancelled.get(id);
 
-const brandKey = (brand: BrandId, idempotencyKey: string) => `${brand}:${idempotencyKey}`;
+export const brandKey = (brand: BrandId, idempotencyKey: string) => `${brand}:${idempotencyKey}`;
 
 export function evolveSpaceDay(before: SpaceDay, event: SpaceDayEvent): SpaceDay {
   const day = { ...before, events: before.events + 1 };
@@ -101,11 +94,17 @@ function afterAnswer(day: SpaceDay, event: Exclude<BookingEvent, BookingRequeste
   const { bookingId } = event.data;
   const booking = day.held.get(bookingId);
   if (booking === undefined) return day;
-  const after = { ...booking, status: statusAfter(event) };
+  const after = { ...booking, status: statusAfter(event), request: withLowered(booking.request, event) };
   const held = new Map(day.held);
   if (after.status !== 'Cancelled') return { ...day, held: held.set(bookingId, after) };
   held.delete(bookingId);
   return { ...day, held, cancelled: day.cancelled.with(bookingId, after) };
+}
+
+/** A request with the price at which it was approved, if that is lower. */
+function withLowered(request: BookingRequested['data'], event: BookingEvent): BookingRequested['data'] {
+  if (event.type !== 'BookingApproved' || event.data.lowered === undefined) return request;
+  return { ...request, ...event.data.lowered, totalPrice: event.data.totalPrice };
 }
 
 /** Whether a booking may still be cancelled. */
@@ -127,133 +126,6 @@ export function statusAfter(event: { readonly type: BookingEvent['type'] }): Boo
   }
 }
 
-export type RequestBooking = {
-  readonly bookingId: BookingId;
-  readonly space: Space;
-  readonly brand: { readonly brandId: BrandId; readonly name: string };
-  readonly details: BookingDetails;
-  /** How the brand stands with the community. Default: let in. */
-  readonly standing?: Standing;
-  /** What was agreed with the brand. */
-  readonly agreed?: AgreedPrices;
-  /** Present if the community enters the booking itself. */
-  readonly entry?: Entry;
-  readonly idempotencyKey?: string;
-  /** HMAC of the details under the key of their subject. Only with an idempotency key and personal details. */
-  readonly fingerprint?: string;
-};
-
-/** How a community enters a booking of its customer. */
-export type Entry = {
-  /** In place of the one that was agreed, or that of the space. */
-  readonly eventFee?: Cents;
-  /** Whether the event may begin before the notice of the space is over. */
-  readonly isAtShortNotice?: boolean;
-};
-
-export type BookingContext = {
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-  readonly serviceFeePercent: number;
-  readonly currency: string;
-};
-
-/** The refusal of a request whose key was used for a different one. */
-export const KEY_REUSED = refuse(
-  'BookingNotAllowed',
-  'This Idempotency-Key was already used for a different booking request.',
-  { reason: 'KeyReused' },
-);
-
-/** The booking that was made with this request's idempotency key, if any. */
-export function findByIdempotencyKey(day: SpaceDay, command: RequestBooking): BookingState | undefined {
-  if (command.idempotencyKey === undefined) return undefined;
-  const id = day.bookingByKey.get(brandKey(command.brand.brandId, command.idempotencyKey));
-  return id === undefined ? undefined : findBooking(day, id);
-}
-
-/**
- * Decides a booking request. No event if its idempotency key already has a booking. Refuses `BookingNotAllowed` if the
- * space is inactive, the date is past or too far ahead, or the key was used for something else, and `SlotUnavailable` if the hour is outside
- * the window, past, skipped by a clock change, or taken (docs/decisions/bookings.md). A request of a trusted brand, or one that the community
- * enters itself, is approved in the same step.
- */
-export function requestBooking(
-  day: SpaceDay,
-  command: RequestBooking,
-  context: BookingContext,
-): Decision<BookingRequested | BookingApproved> {
-  const { space, details, idempotencyKey, fingerprint, entry } = command;
-  const { date, startHour } = details;
-  const wrong =
-    wrongDetails(details) ??
-    (idempotencyKey === undefined ? undefined : wrongKey(idempotencyKey)) ??
-    (entry?.eventFee === undefined ? undefined : wrongNumber('eventFee', entry.eventFee, EVENT_FEE));
-  if (wrong !== undefined) return wrong;
-
-  const before = findByIdempotencyKey(day, command)?.request;
-  if (before !== undefined) {
-    // Personal details are sealed in the event, so compare their digest.
-    const isRepeated =
-      before.fingerprint === undefined
-        ? fingerprintOf(before) === fingerprintOf(details)
-        : before.fingerprint === fingerprint;
-    return isRepeated ? [] : KEY_REUSED;
-  }
-
-  if (command.standing === 'turnedAway') return TURNED_AWAY;
-  const tooMany = moreThanFit(space.facts, details.guests);
-  if (tooMany !== undefined) return tooMany;
-
-  const wall = wallDay(date, space.timeZone);
-  const asked = entry?.isAtShortNotice ? { ...space, noticeHours: 0 } : space;
-  const closed = whyClosed(asked, wall, startHour, heldHours(day), context.now);
-  if (closed !== undefined) return closedRefusal(closed, space, details, context.now);
-  const data = termsOfRequest(command, wall, context);
-  const requested: BookingRequested = { type: 'BookingRequested', data };
-  if (data.approval === undefined) return [requested];
-  return [requested, { type: 'BookingApproved', data: { ...factsOf(data), charge: data.totalPrice } }];
-}
-
-/** Why a request is approved at once, if it is. */
-const approvalOf = ({ entry, standing }: RequestBooking): ApprovedAtOnce | undefined =>
-  entry === undefined ? (standing === 'trusted' ? 'trusted' : undefined) : 'entered';
-
-/** The prices and times of a request, fixed now. */
-function termsOfRequest(command: RequestBooking, wall: WallDay, context: BookingContext): BookingRequested['data'] {
-  const { space, brand, details, idempotencyKey, fingerprint, entry, agreed = {} } = command;
-  const terms = termsOn(space, details.date);
-  const use = useFrom(terms, wall, details.startHour);
-  const eventFee = entry?.eventFee ?? agreedFee(agreed, space.spaceId, terms.eventFee);
-  return defined({
-    bookingId: command.bookingId,
-    ...detailsOf(details),
-    spaceName: space.name,
-    communityId: space.communityId,
-    brandId: brand.brandId,
-    brandName: brand.name,
-    endHour: endHourOf(space, details.startHour),
-    durationHours: space.durationHours,
-    usageHours: reducedUsage(terms, use),
-    ...priceOf(eventFee, context.serviceFeePercent),
-    currency: context.currency,
-    timeZone: space.timeZone,
-    freeFrom: freeFrom(terms, wall, use),
-    startsAt: toTimestamp(use.from),
-    endsAt: toTimestamp(use.until),
-    expiresAt: toTimestamp(Math.min(use.from, context.now + space.answerHours * 3_600_000)),
-    cancelHours: space.cancelHours,
-    approval: approvalOf(command),
-    idempotencyKey,
-    fingerprint,
-  });
-}
-
-function wrongKey(key: string): Refusal | undefined {
-  const rule = brokenTextRule(key, IDEMPOTENCY_KEY);
-  return rule === undefined ? undefined : refuse('ValidationError', `The idempotency key ${rule}.`);
-}
-
 export const heldHours = ({ held, closed }: SpaceDay) => ({
   taken: [...held.values()].map(({ request }) => request),
   closed: [...closed.values()],
@@ -271,6 +143,8 @@ export function approveBooking(
     readonly communityId: CommunityId;
     /** How the brand stands with the community. Default: let in. */
     readonly standing?: Standing;
+    /** A lower fee than at the request. */
+    readonly eventFee?: Cents;
   },
   context: { readonly now: number },
 ): Decision<BookingApproved> {
@@ -286,10 +160,21 @@ export function approveBooking(
       `Booking ${command.bookingId} was to be answered by ${toTimestamp(expiry)} and cannot be approved any more.`,
     );
   return (
-    refuseApproval(command.standing ?? 'letIn') ?? [
-      { type: 'BookingApproved', data: { ...factsOf(booking.request), charge: booking.request.totalPrice } },
-    ]
+    refuseApproval(command.standing ?? 'letIn') ??
+    approvalAt(booking.request, command.eventFee ?? booking.request.eventFee)
   );
+}
+
+/** The approval of a request for a fee: never a higher one than the brand has seen. */
+function approvalAt(request: BookingRequested['data'], eventFee: Cents): Decision<BookingApproved> {
+  const facts = factsOf(request);
+  if (eventFee === request.eventFee)
+    return [{ type: 'BookingApproved', data: { ...facts, charge: request.totalPrice } }];
+  const wrong = wrongNumber('eventFee', eventFee, { ...EVENT_FEE, max: request.eventFee });
+  if (wrong !== undefined) return refuseField('eventFee', 'must not be more than at the request');
+  const { totalPrice, serviceFee } = priceOf(eventFee, request.serviceFeePercent);
+  const lowered = { eventFee, serviceFee };
+  return [{ type: 'BookingApproved', data: { ...facts, totalPrice, charge: totalPrice, lowered } }];
 }
 
 /** A cancellation by one of the parties. */

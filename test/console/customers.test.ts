@@ -194,3 +194,31 @@ test('a brand sees and pays what was agreed with it, and a house that blocks it 
   await set({ standing: 'letIn', discountPercent: '' });
   expect((await planner.open(room)).text).not.toContain('name="price" value="0"');
 });
+
+test('a request can be approved for less than it was made for, never for more', async () => {
+  const [northwind] = running.demo.brands;
+  const planner = new Browser(running.url);
+  await planner.signIn(northwind.user);
+  const page = await planner.open(`/console/find/${space().id}?date=${inDays(day++)}`);
+  const sent = await planner.send(page, /find\/\d+$/, { startHour: '12' });
+  const id = Number(sent.url.pathname.split('/').at(-1));
+  const approve = async (eventFee: string) => {
+    const asked = await desk.open(`/console/bookings/${id}`);
+    const csrf = asked.form('/console/sign-out').body.get('csrf') ?? '';
+    const body = new URLSearchParams({ csrf, eventFee });
+    const answer = await desk.request(`/console/bookings/${id}/approve`, { method: 'POST', body });
+    return desk.open(answer.location ?? '');
+  };
+  expect((await approve('999999')).flash).toContain('must not be higher than at the request');
+  expect((await approve('-1')).flash).toContain('must be an amount');
+  const done = await approve('10');
+  expect(done.flash).toContain('Request approved');
+  const booking = await core().queries.operator.booking(id);
+  expect(booking).toMatchObject({ status: 'Approved', eventFee: 10_00, charge: booking?.totalPrice });
+  // What was charged is refunded, not what was asked.
+  const cancelled = await desk.send(await desk.open(`/console/bookings/${id}/cancel`), '/cancel', {
+    reason: 'Flooded',
+  });
+  expect(cancelled.flash).toContain('Booking cancelled.');
+  expect((await core().queries.operator.booking(id))?.refund).toBe(booking?.charge);
+});

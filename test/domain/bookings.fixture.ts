@@ -4,14 +4,9 @@ import { isRefusal } from '../../src/domain/decision.ts';
 import { defined } from '../../src/domain/defined.ts';
 import type { BookingEvent, BookingRequested, TimeClosed, TimeReopened } from '../../src/domain/events.ts';
 import { bookingId, brandId, cents, closureId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { type BookingContext, type RequestBooking, requestBooking } from '../../src/domain/request-booking.ts';
 import type { Space } from '../../src/domain/space.ts';
-import {
-  type BookingContext,
-  EMPTY_SPACE_DAY,
-  factsOf,
-  type RequestBooking,
-  requestBooking,
-} from '../../src/domain/space-day.ts';
+import { EMPTY_SPACE_DAY, factsOf } from '../../src/domain/space-day.ts';
 
 /** A hall in Berlin, open 9 to 22, four-hour events at 200.00. */
 export const hall: Space = {

@@ -15,13 +15,13 @@ import {
   type PlainDate,
   timestamp,
 } from '../../src/domain/ids.ts';
+import { requestBooking } from '../../src/domain/request-booking.ts';
 import type { Space } from '../../src/domain/space.ts';
 import {
   approveBooking,
   cancelBooking,
   EMPTY_SPACE_DAY,
   evolveSpaceDay,
-  requestBooking,
   type SpaceDay,
 } from '../../src/domain/space-day.ts';
 import { timeSlots } from '../../src/domain/time-slots.ts';

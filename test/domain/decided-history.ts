@@ -23,6 +23,7 @@ import {
   spaceId,
 } from '../../src/domain/ids.ts';
 import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
+import { requestBooking } from '../../src/domain/request-booking.ts';
 import { postReview } from '../../src/domain/review.ts';
 import { addSpace, changeSpace, type Space, switchSpace } from '../../src/domain/space.ts';
 import {
@@ -31,7 +32,6 @@ import {
   completeBooking,
   expireBooking,
   findBooking,
-  requestBooking,
   type SpaceDay,
 } from '../../src/domain/space-day.ts';
 import { streamOf } from '../../src/domain/streams.ts';

@@ -1,13 +1,8 @@
 import { expect, test } from 'vitest';
 import type { SpaceDayEvent } from '../../src/domain/events.ts';
 import { bookingId } from '../../src/domain/ids.ts';
-import {
-  EMPTY_SPACE_DAY,
-  evolveSpaceDay,
-  findBooking,
-  requestBooking,
-  type SpaceDay,
-} from '../../src/domain/space-day.ts';
+import { requestBooking } from '../../src/domain/request-booking.ts';
+import { EMPTY_SPACE_DAY, evolveSpaceDay, findBooking, type SpaceDay } from '../../src/domain/space-day.ts';
 import { approved, context, requestCommand, requested } from './bookings.fixture.ts';
 import { decider } from './given.ts';
 

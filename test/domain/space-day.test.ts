@@ -6,6 +6,7 @@ import { type Decision, isRefusal } from '../../src/domain/decision.ts';
 import type { BookingEvent, SpaceDayEvent } from '../../src/domain/events.ts';
 import { bookedTime, closedTime, overlaps } from '../../src/domain/held-times.ts';
 import { bookingId, brandId, closureId, communityId } from '../../src/domain/ids.ts';
+import { requestBooking } from '../../src/domain/request-booking.ts';
 import {
   approveBooking,
   cancelBooking,
@@ -14,7 +15,6 @@ import {
   evolveSpaceDay,
   expireBooking,
   findBooking,
-  requestBooking,
   type SpaceDay,
 } from '../../src/domain/space-day.ts';
 import {

@@ -6,8 +6,9 @@ import { isRefusal } from '../../src/domain/decision.ts';
 import type { BookingEvent, ClosureKind } from '../../src/domain/events.ts';
 import type { BookedHours, ClosedHours } from '../../src/domain/held-times.ts';
 import { bookingId, brandId, cents, closureId, communityId } from '../../src/domain/ids.ts';
+import { requestBooking } from '../../src/domain/request-booking.ts';
 import type { Space } from '../../src/domain/space.ts';
-import { EMPTY_SPACE_DAY, evolveSpaceDay, requestBooking } from '../../src/domain/space-day.ts';
+import { EMPTY_SPACE_DAY, evolveSpaceDay } from '../../src/domain/space-day.ts';
 import { closedKind, type TakenHours, timeSlots, whyClosed } from '../../src/domain/time-slots.ts';
 import {
   acme,

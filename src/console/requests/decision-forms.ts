@@ -4,11 +4,14 @@ import type { BookingId } from '../../domain/ids.ts';
 import { REASON, wrongText } from '../../domain/limits.ts';
 import { amount } from '../../html/formats.ts';
 import { EMPTY, type Html, html } from '../../html/html.ts';
-import { counter, type Field, hasProblems, hiddenField, postForm, problemOf, textArea } from '../parts/forms.ts';
+import { counter, type Field, field, hasProblems, hiddenField, postForm, problemOf, textArea } from '../parts/forms.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { Settings, Visit } from '../parts/visit.ts';
 
-type PendingRequest = { readonly bookingId: BookingId } & Pick<BookingDocument, 'totalPrice' | 'currency'> &
+type PendingRequest = { readonly bookingId: BookingId } & Pick<
+  BookingDocument,
+  'totalPrice' | 'eventFee' | 'currency'
+> &
   Parameters<typeof expiryOf>[0];
 
 /** The parts of a visit that the forms need. */
@@ -46,7 +49,9 @@ export const decisionForms = (visit: DecisionVisit, request: PendingRequest, for
       ? approveForm(visit, request, formPage)
       : { button: html`<p class="small">The time to answer is over. The request is being cancelled.</p>`, ask: EMPTY };
   const decline = declineForm(visit, request, formPage);
-  return html`<div class="decide">${approve.button}${decline.button}</div>${approve.ask}${decline.ask}`;
+  const isOpen = expiryOf(request) > visit.now;
+  const lower = formPage.list === undefined && isOpen && lowerForm(visit, request, formPage);
+  return html`<div class="decide">${approve.button}${decline.button}</div>${approve.ask}${decline.ask}${lower}`;
 };
 
 /** A button in a row, and the form that it opens. */
@@ -77,6 +82,19 @@ function approveForm(visit: DecisionVisit, request: PendingRequest, formPage: Fo
       html`<button class="button small" name="confirmed" value="${request.totalPrice}"${owner}>Approve for ${price}</button>`,
     )}${COLLAPSE}</div></div>`,
   };
+}
+
+/** Approves a request for less than was asked at the request. On the page of the booking alone. */
+function lowerForm(visit: DecisionVisit, request: PendingRequest, { fields }: FormPage): Html {
+  const action = `/console/bookings/${request.bookingId}/approve`;
+  return html`<details class="also"><summary class="button quiet small">Approve for less…</summary>
+${postForm(visit, action, 'fields')`${fields}${hiddenField('confirmed', request.totalPrice)}${field({
+  name: 'eventFee',
+  label: 'You earn',
+  hint: `At most ${amount(request.eventFee, request.currency)}. The service fee is added.`,
+  required: true,
+  attributes: { inputmode: 'decimal', autocomplete: 'off' },
+})}<div><button class="button small">Approve for this price</button></div>`}</details>`;
 }
 
 export function declineForm(visit: Pick<Visit, 'csrf'>, request: PendingRequest, formPage: FormPage): Opener {

@@ -3,6 +3,7 @@ import type { Account } from '../../domain/account.ts';
 import { cancellableUntil, expiryOf, startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
+import { AMOUNT_RULE, parseAmount } from '../../domain/pricing.ts';
 import { amount, hours, longDate, momentIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
@@ -34,11 +35,21 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
       const isConfirmed = visit.form.text('confirmed') === String(booking.totalPrice);
       if (booking.status === 'Pending' && needsConfirmation(visit, booking) && !isConfirmed)
         return confirmApproval(visit, booking);
-      const command = { bookingId: booking.bookingId, communityId: visit.account.id };
+      const typed = visit.form.text('eventFee');
+      const eventFee = typed === '' ? undefined : parseAmount(typed);
+      if (typed !== '' && eventFee === undefined)
+        return backToSource(visit, booking, { kind: 'problem', text: `The price ${AMOUNT_RULE}. You typed: ${typed}` });
+      const command = { bookingId: booking.bookingId, communityId: visit.account.id, ...defined({ eventFee }) };
       const outcome = await commands.bookings.approve(command, visit.context);
-      if (isRefusal(outcome))
-        return backToSource(visit, booking, await tooLate(visit, booking, 'approved', outcome.details));
-      const charged = amount(booking.totalPrice, booking.currency);
+      if (isRefusal(outcome)) {
+        const { field, details } = outcome;
+        return field === 'eventFee'
+          ? backToSource(visit, booking, { kind: 'problem', text: `The price ${LOWER_RULE}. You typed: ${typed}` })
+          : backToSource(visit, booking, await tooLate(visit, booking, 'approved', details));
+      }
+      const [event] = outcome.events;
+      const charge = event?.type === 'BookingApproved' ? event.data.charge : booking.totalPrice;
+      const charged = amount(charge, booking.currency);
       const text = `Request approved: ${briefly(booking, visit.account)}. ${charged} was charged.`;
       return backToSource(visit, booking, { kind: 'done', text });
     },
@@ -107,6 +118,8 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
     return { kind: 'problem', text: `${what}: ${why} Nothing was ${wanted}.${youTyped}` };
   }
 }
+
+const LOWER_RULE = 'must not be higher than at the request';
 
 /** Why a request that is still pending could not be answered. */
 function stillPending({ now }: Pick<Visit, 'now'>, request: ReadableBooking, details: string): string {
