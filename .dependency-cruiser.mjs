@@ -194,7 +194,7 @@ export const MAY_IMPORT = {
   // `console/` puts them together.
   'console/parts': [
     ...['commands', 'contract', 'queries', 'auth', 'html', 'mail', 'projections', 'domain', 'event-loop'],
-    ...['webhooks/webhooks.ts', 'authorization-server/authorization-server.ts'],
+    ...['http/entity-tag.ts', 'webhooks/webhooks.ts', 'authorization-server/authorization-server.ts'],
   ],
   // Sessions and sent forms are records; people sign in as at a client of the authorization server.
   'console/sessions': [
@@ -218,6 +218,7 @@ export const MAY_IMPORT = {
   'console/webhooks': ['console/parts', 'contract', 'queries', 'html', 'projections', 'domain', 'webhooks/webhooks.ts'],
   'console/connections': ['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'runtime'],
   'console/your-account': ['console/parts', 'console/spaces', 'contract', 'auth', 'html', 'mail', 'domain'],
+  'console/customers': ['console/parts', 'queries', 'contract', 'html', 'domain'],
   'console/find': ['console/parts', 'console/live', 'queries', 'contract', 'html', 'projections', 'domain'],
   // Pages that need no session: forgotten passwords, addresses to confirm, invitations.
   'console/links': [
@@ -241,6 +242,7 @@ export const MAY_IMPORT = {
       'console/public',
       'console/bookings',
       'console/calendar',
+      'console/customers',
       'html',
       'domain',
       'document-store',

@@ -1,6 +1,6 @@
 import { type Admission, evolveAdmission } from '../src/domain/admission.ts';
 import { withChanges } from '../src/domain/changed-values.ts';
-import { CUSTOMER_DETAILS, type CustomerDetails } from '../src/domain/customer.ts';
+import { CUSTOMER_DETAILS, type CustomerDetails } from '../src/domain/customer-details.ts';
 import type {
   AdmissionEvent,
   BookingApproved,
@@ -16,7 +16,7 @@ import { foldedName } from '../src/domain/searched-text.ts';
 import { projection } from './projection.ts';
 
 /** What a brand has done with a community so far. */
-export type CustomerFigures = {
+type CustomerFigures = {
   /** Bookings that were approved. */
   readonly booked: number;
   /** Of these, and of its requests, those that it cancelled itself. */

@@ -14,7 +14,7 @@ const AUDIENCES: readonly Audience[] = ['api', 'mcp'];
 
 export const MCP_SCOPE = 'service.mcp';
 /** Asked for apart, because it shows who the customers of a community are. */
-export const MCP_CUSTOMERS_SCOPE = 'service.mcp.customers';
+const MCP_CUSTOMERS_SCOPE = 'service.mcp.customers';
 /** Asks for a refresh token. */
 export const OFFLINE_SCOPE = 'offline_access';
 /** These identify the user and are not bound to a resource. */

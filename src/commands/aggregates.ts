@@ -4,7 +4,8 @@ import { type Brand, evolveBrand } from '../domain/brand.ts';
 import { type CalendarFeeds, evolveCalendarFeeds, NO_FEEDS } from '../domain/calendar-feed.ts';
 import { type Closure, evolveClosure } from '../domain/closure.ts';
 import { type Community, evolveCommunity } from '../domain/community.ts';
-import { type AgreedPrices, evolveCustomer } from '../domain/customer.ts';
+import { evolveCustomer } from '../domain/customer.ts';
+import type { AgreedPrices } from '../domain/customer-details.ts';
 import type {
   AdmissionEvent,
   ApiKeyEvent,

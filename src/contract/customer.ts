@@ -1,12 +1,17 @@
+import type { AdmissionDocument } from '../../projections/admissions.ts';
 import type { Changes } from '../domain/changed-values.ts';
-import { type CustomerDetails, paidOf, standingOfCustomer } from '../domain/customer.ts';
+import { paidOf, standingOfCustomer } from '../domain/customer.ts';
+import type { CustomerDetails } from '../domain/customer-details.ts';
 import { defined } from '../domain/defined.ts';
+import type { Opened } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
 import { toAmount, toCents } from '../domain/pricing.ts';
-import type { Customer } from '../queries/customers.ts';
 import type { CreateCustomer, CustomerDto } from './schemas/customer.ts';
 
-export const toCustomerDto = (customer: Customer): CustomerDto => {
+/** A customer with its texts opened. */
+type ReadableCustomer = Opened<AdmissionDocument> & { readonly name: string };
+
+export const toCustomerDto = (customer: ReadableCustomer): CustomerDto => {
   const { brandId: id, name, isKept = false, admission, figures, fees } = customer;
   return {
     id,

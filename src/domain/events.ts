@@ -2,7 +2,7 @@ import type { Account, Actor } from './account.ts';
 import type { BookingDetails, RepeatedField, StoredDetails } from './booking-details.ts';
 import type { Weekday } from './calendar.ts';
 import type { Changes } from './changed-values.ts';
-import type { CustomerDetails } from './customer.ts';
+import type { CustomerDetails } from './customer-details.ts';
 import type { HouseDescription, SpaceDescription } from './description.ts';
 import type { EventTrace } from './event-trace.ts';
 import type {
@@ -364,7 +364,6 @@ export type CommunityNewBrandsChanged = EventOf<'CommunityNewBrandsChanged'>;
 export type AdmissionEvent = EventOf<keyof AdmissionEvents>;
 export type BrandAdmitted = EventOf<'BrandAdmitted'>;
 export type BrandTurnedAway = EventOf<'BrandTurnedAway'>;
-export type BrandTrusted = EventOf<'BrandTrusted'>;
 export type CustomerDescribed = EventOf<'CustomerDescribed'>;
 export type BrandEvent = EventOf<keyof BrandEvents>;
 export type BrandAdded = EventOf<'BrandAdded'>;

@@ -2,7 +2,7 @@ import { type Standing, TURNED_AWAY } from './admission.ts';
 import { type BookingDetails, detailsOf, fingerprintOf, wrongDetails } from './booking-details.ts';
 import { toTimestamp, type WallDay, wallDay } from './calendar.ts';
 import { closedRefusal } from './closed-refusal.ts';
-import { type AgreedPrices, agreedFee } from './customer.ts';
+import { type AgreedPrices, agreedFee } from './customer-details.ts';
 import { termsOn } from './day-terms.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';

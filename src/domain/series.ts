@@ -2,8 +2,7 @@ import { daysLater, isPlainDate } from './calendar.ts';
 import type { PlainDate } from './ids.ts';
 
 /** How often an event is repeated. */
-export const SERIES_STEPS = ['week', 'month'] as const;
-export type SeriesStep = (typeof SERIES_STEPS)[number];
+type SeriesStep = 'week' | 'month';
 
 /** Days that one series may have. */
 export const MAX_SERIES_DAYS = 100;

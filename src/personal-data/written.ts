@@ -1,6 +1,6 @@
 import { brandOf, communityOf } from '../domain/account.ts';
 import { PERSONAL_DETAILS } from '../domain/booking-details.ts';
-import { CUSTOMER_TEXTS } from '../domain/customer.ts';
+import { CUSTOMER_TEXTS } from '../domain/customer-details.ts';
 import { HOUSE_TEXTS, SPACE_TEXTS } from '../domain/description.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import { ownerOf, type PersonalText, type Subject, subjectOf, type Texts } from '../domain/personal-text.ts';

@@ -2,7 +2,7 @@ import { type AdmissionDocument, admissionKey, admissions } from '../../projecti
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Brand } from '../domain/brand.ts';
-import { AGREED_PRICES, type AgreedPrices } from '../domain/customer.ts';
+import { AGREED_PRICES, type AgreedPrices } from '../domain/customer-details.ts';
 import { defined } from '../domain/defined.ts';
 import { type BrandId, type CommunityId, communityId } from '../domain/ids.ts';
 import type { Opened } from '../domain/personal-text.ts';

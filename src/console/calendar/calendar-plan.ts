@@ -5,9 +5,8 @@ import type { Space } from '../../domain/space.ts';
 import { yieldEvery } from '../../event-loop/slices.ts';
 import { clock, hours, longDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import { ENTER } from '../customers/customer-names.ts';
 import { statusClass } from '../parts/booking-views.ts';
-import { addressOf } from '../parts/links.ts';
+import { addressOf, ENTER } from '../parts/links.ts';
 import { CLOSURES, titleOf } from './closures.ts';
 import { type Period, periodsOf, rowsOf, type Scale, scaleOf } from './plan-periods.ts';
 

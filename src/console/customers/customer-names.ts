@@ -6,8 +6,6 @@ import type { PageDeps } from '../parts/routes.ts';
 import { idOf } from '../parts/typed-form.ts';
 
 export const CUSTOMERS = '/console/customers';
-/** The form of a booking that the community enters. */
-export const ENTER = '/console/bookings/enter';
 export const customerPath = (id: number | string): string => `${CUSTOMERS}/${id}`;
 
 /** Names that the browser offers while one is typed. Customers beyond them are found all the same. */

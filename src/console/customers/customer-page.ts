@@ -1,13 +1,7 @@
 import { CUSTOMER_STANDINGS, type CustomerStanding } from '../../domain/admission.ts';
 import type { Changes } from '../../domain/changed-values.ts';
-import {
-  AGREED_PRICES,
-  type AgreedFee,
-  type AgreedPrices,
-  CUSTOMER_TEXTS,
-  paidOf,
-  standingOfCustomer,
-} from '../../domain/customer.ts';
+import { paidOf, standingOfCustomer } from '../../domain/customer.ts';
+import { AGREED_PRICES, type AgreedFee, type AgreedPrices, CUSTOMER_TEXTS } from '../../domain/customer-details.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { brandId, cents, spaceId } from '../../domain/ids.ts';
 import { EMAIL } from '../../domain/limits.ts';
@@ -21,11 +15,11 @@ import { done, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { editedIn, outdatedProblems, seenField } from '../parts/described-form.ts';
 import { choices, controlsOf, field, hasProblems, onceField, postForm, problemOf, select } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
-import { addressOf } from '../parts/links.ts';
+import { addressOf, ENTER } from '../parts/links.ts';
 import { type ConsoleRoutes, type PageDeps, routesAbout } from '../parts/routes.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
-import { CUSTOMERS, customerPath, ENTER } from './customer-names.ts';
+import { CUSTOMERS, customerPath } from './customer-names.ts';
 import { marksOf, ratedOf, textFields } from './customers.ts';
 
 const LABELS = {

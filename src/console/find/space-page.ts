@@ -2,7 +2,7 @@ import type { ReadableBooking } from '../../../projections/bookings.ts';
 import { DETAIL_LABELS } from '../../contract/booking.ts';
 import { type BookingDetails, wrongDetails } from '../../domain/booking-details.ts';
 import { daysLater, isPlainDate, localDate, weekdayOf } from '../../domain/calendar.ts';
-import { type AgreedPrices, agreedFee } from '../../domain/customer.ts';
+import { type AgreedPrices, agreedFee } from '../../domain/customer-details.ts';
 import { type DayTerms, termsOn } from '../../domain/day-terms.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';

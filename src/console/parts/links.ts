@@ -6,6 +6,9 @@ import type { Form } from './typed-form.ts';
 /** The page of calendar feeds, to which the calendar links, too. */
 export const FEEDS = '/console/feeds';
 
+/** The form with which a community enters a booking of a customer, to which the calendar links, too. */
+export const ENTER = '/console/bookings/enter';
+
 /** The fields of a query string. */
 export type Fields = Readonly<Record<string, string | undefined>>;
 
