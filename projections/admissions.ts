@@ -35,7 +35,7 @@ export type AdmissionDocument = CustomerDetails<PersonalText> & {
   readonly communityId: CommunityId;
   readonly brandId: BrandId;
   readonly admission?: Admission;
-  /** Whether a booking of the brand was ever approved. */
+  /** Whether a booking of the brand was ever approved, or the community looks after it. */
   readonly isKnown: boolean;
   /** A customer that the community looks after. */
   readonly isKept?: true;
@@ -88,7 +88,7 @@ export const admissions = projection<AdmissionDocument, Folded>({
     BrandTrusted: decided,
     BrandAdded(_, { data: { brandId, name, keptBy } }) {
       if (keptBy === undefined) return undefined;
-      return { communityId: keptBy, brandId, isKnown: false, isKept: true, ...customer(name), figures: NONE };
+      return { communityId: keptBy, brandId, isKnown: true, isKept: true, ...customer(name), figures: NONE };
     },
     CustomerDescribed: (document, { data }) => withChanges(begun(document, data), data, CUSTOMER_DETAILS),
     BookingApproved(document, { data }) {

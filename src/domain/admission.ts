@@ -29,9 +29,11 @@ export function standingOf(
   return admission === 'admitted' || isKnown || newBrands === 'askNothing' ? 'letIn' : 'waits';
 }
 
-/** Lets a brand in, also one that was turned away. No event if it is let in. */
+/** Lets a brand in, also one that was turned away. No event if it is let in, or trusted. */
 export const admitBrand = (admission: Admission, { communityId, brandId }: OfBrand): Decision<BrandAdmitted> =>
-  admission === 'admitted' ? [] : [{ type: 'BrandAdmitted', data: { communityId, brandId } }];
+  admission === 'admitted' || admission === 'trusted'
+    ? []
+    : [{ type: 'BrandAdmitted', data: { communityId, brandId } }];
 
 /** Turns a brand away that is not let in. No event if it is turned away. */
 export function turnBrandAway(

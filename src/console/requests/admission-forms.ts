@@ -1,5 +1,5 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import type { Standing } from '../../domain/admission.ts';
+import { isLetIn, type Standing } from '../../domain/admission.ts';
 import type { BookingId, BrandId } from '../../domain/ids.ts';
 import { counted } from '../../html/formats.ts';
 import { type Html, html } from '../../html/html.ts';
@@ -24,7 +24,7 @@ export function brandMarks({ standing, isNew, isSuspended }: BrandFacts): Html |
   const shown = texts.filter((text) => text !== undefined);
   if (shown.length === 0) return undefined;
   // It changes nothing about how the request is answered.
-  if (standing === 'letIn' && !isSuspended) return html`<p class="small">${mark}</p>`;
+  if (isLetIn(standing) && !isSuspended) return html`<p class="small">${mark}</p>`;
   return html`<p class="small">${shown.map((text) => html`<span class="status is-pending">${icon('info')}${text}</span> `)}</p>`;
 }
 

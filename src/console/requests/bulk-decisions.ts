@@ -1,4 +1,5 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
+import { isLetIn } from '../../domain/admission.ts';
 import type { Refusal } from '../../domain/decision.ts';
 import { amount, counted, hours, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
@@ -74,7 +75,7 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     if (first.length === 0) return nothingToDo(path, `Nothing was ${verb}: no request is left in this list.`);
     const ids = first.map(({ brandId }) => brandId);
     const brands = await queries.admissions.ofBrands(account.id, ids);
-    const selected = first.filter(({ brandId }) => brands.get(brandId)?.standing === 'letIn');
+    const selected = first.filter(({ brandId }) => isLetIn(brands.get(brandId)?.standing ?? 'waits'));
     const leftOut = first.length - selected.length;
     if (selected.length === 0) return nothingToDo(path, `Nothing was ${verb}. ${leftOutText(leftOut)}`);
     return { selected, list, matching, leftOut };

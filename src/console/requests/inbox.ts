@@ -176,7 +176,7 @@ ${selectAll(rows, count)}`
 /** Selects the rows (with JavaScript), or all requests of the list. A page names those before they are decided (`bulk-decisions.ts`). */
 function selectAll(rows: readonly Row[], count: number): Html {
   const pending = rows.filter(({ answered }) => answered === undefined);
-  const waiting = pending.filter(({ brand }) => brand.standing !== 'letIn').length;
+  const waiting = pending.filter(({ brand }) => !isLetIn(brand.standing)).length;
   const leftOut = html`<span class="small muted" id="left-out" data-live-region>${
     waiting > 0 && leftOutText(waiting)
   }</span>`;

@@ -8,11 +8,11 @@ import { type Html, html, namedText } from '../../html/html.ts';
 import { photoImage } from '../../html/photo-views.ts';
 import { type Answer, done, type Link, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { viaField, withVia } from '../parts/back-link.ts';
+import { editedIn, outdatedProblems, seenField } from '../parts/described-form.ts';
 import { csrfField, errorText, hiddenField, postForm, problemOf } from '../parts/forms.ts';
 import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
 import { Form, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
-import { editedIn, outdatedProblems, seenField } from './described-form.ts';
 import { PATH, photosPath } from './space-list.ts';
 
 /** Of a form with photos, with room for its other fields. A script sends each photo by itself. */
