@@ -29,6 +29,7 @@ export async function publicFindPage({ queries, settings }: Deps, query: Form, n
     title: 'Find a room',
     description: 'Rooms for events, with their free days, prices and reviews.',
     address: `${publicUrl}${ROOMS}`,
+    problems,
     main: html`<h1>Find a room</h1>${problemSummary(problems)}${form}${!hasProblems(problems) && (await found())}`,
   };
 
@@ -76,6 +77,7 @@ export async function publicComparePage({ queries, settings }: Deps, query: Form
     }),
   );
   const compared = found.filter((one) => one !== undefined);
+  const problems = comparisonProblems(asked.length, Math.min(asked.length, MAX_COMPARED) - compared.length);
   const links = compared.map(
     (one) => html`<li class="row apart"><a href="${roomOf(one)}">${named(one.space.name)}</a>
 <a class="button small" href="${askPath(settings, one.space)}">Ask for it<span class="visually-hidden">:
@@ -85,8 +87,9 @@ ${named(one.space.name)}</span></a></li>`,
     title: 'Compare rooms',
     description: 'Rooms side by side.',
     address: `${settings.publicUrl}${COMPARED_ROOMS}`,
+    problems,
     main: html`<p><a href="${ROOMS}">Find a room</a></p><h1>Compare rooms</h1>
-${problemSummary(comparisonProblems(asked.length, Math.min(asked.length, MAX_COMPARED) - compared.length))}${
+${problemSummary(problems)}${
   compared.length < 2
     ? emptyState('list', 'Nothing to compare yet', buttonLink(ROOMS, 'Find a room'))`
 Choose two to ${String(MAX_COMPARED)} rooms where you search.`

@@ -1,11 +1,15 @@
 import type { FastifyReply } from 'fastify';
 import { type Html, html, raw } from '../../html/html.ts';
 import { htmlDocument, mark, pageHeaders } from '../../html/layout.ts';
+import { hasProblems } from '../parts/forms.ts';
+import type { Problems } from '../parts/typed-form.ts';
 
 /** A page for everyone: no session, no script. */
 export type PublicPage = {
   readonly title: string;
   readonly main: Html;
+  /** What is wrong with the query of the address, which the page says. */
+  readonly problems?: Problems;
   /** One sentence for search engines and previews. */
   readonly description: string;
   /** Its address, with the origin. */
@@ -19,10 +23,19 @@ export type PublicPage = {
 /** Browsers and caches may keep a page this long: what a house changes shows within a minute. */
 const MAX_AGE_SECONDS = 60;
 
-export const sendPublicPage = (reply: FastifyReply, page: PublicPage): FastifyReply =>
-  reply
-    .headers({ ...pageHeaders(), 'cache-control': `public, max-age=${MAX_AGE_SECONDS}` })
-    .send(htmlDocument({ title: page.title, head: headOf(page), body: bodyOf(page) }));
+export function sendPublicPage(reply: FastifyReply, page: PublicPage): FastifyReply {
+  const { title, status, headers } = statusOf(page);
+  return reply
+    .code(status)
+    .headers({ ...pageHeaders(), 'cache-control': `public, max-age=${MAX_AGE_SECONDS}`, ...headers })
+    .send(htmlDocument({ title, head: headOf(page), body: bodyOf(page) }));
+}
+
+/** The title, status and headers of a page, which depend on whether its query is wrong. */
+export const statusOf = ({ title, problems = {} }: Pick<PublicPage, 'title' | 'problems'>) =>
+  hasProblems(problems)
+    ? { title: `Error: ${title}`, status: 422, headers: { 'cache-control': 'no-store', 'x-robots-tag': 'noindex' } }
+    : { title, status: 200, headers: {} };
 
 const bodyOf = ({ main }: PublicPage): Html => html`<div class="public"><header>${mark()}
 <nav class="row" aria-label="Service"><a href="/rooms">Find a room</a><a href="/console">Sign in</a></nav></header>

@@ -2,13 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { assetUrl, embedScript } from '../../html/assets.ts';
 import { html, named } from '../../html/html.ts';
 import { htmlDocument, pageHeaders, sendProblem } from '../../html/layout.ts';
+import { problemSummary } from '../parts/frame.ts';
 import { embedPath, housePath, idIn, roomPath } from '../parts/public-addresses.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import { Form } from '../parts/typed-form.ts';
 import { COMPARED_ROOMS, publicComparePage, publicFindPage, ROOMS } from './find-page.ts';
 import { housePage } from './house-page.ts';
 import type { PageViews } from './page-views.ts';
-import { sendPublicPage } from './public-page.ts';
+import { type PublicPage, sendPublicPage, statusOf } from './public-page.ts';
 import { monthOf, roomPage } from './room-page.ts';
 
 type Deps = Pick<PageDeps, 'queries' | 'settings'> & { readonly views: PageViews; clock(): number };
@@ -58,14 +59,16 @@ export function publicPages(scope: FastifyInstance, deps: Deps): void {
     const published = await publishedIn(request.params.room);
     if (published === undefined) return notPublished(reply);
     const { space, community } = published;
-    const month = await monthOf(deps, published, clock(), {
+    const { days, problems } = await monthOf(deps, published, clock(), {
       typed: monthIn(request),
       path: embedPath(space),
       opens: true,
     });
     return sendEmbedded(reply, published.community.house?.sites ?? [], {
       title: space.name,
-      body: html`<main id="main" class="embedded stack"><h1 class="visually-hidden">${named(space.name)}: free days</h1>${month}
+      problems,
+      main: html`<main id="main" class="embedded stack"><h1 class="visually-hidden">${named(space.name)}: free days</h1>
+${problemSummary(problems)}${days}
 <p><a href="${settings.publicUrl}${roomPath(community, space)}" target="_blank" rel="noopener">${named(space.name)}</a></p></main>`,
     });
   });
@@ -125,10 +128,18 @@ const notPublished = (reply: FastifyReply): FastifyReply =>
 function sendEmbedded(
   reply: FastifyReply,
   sites: readonly string[],
-  content: Pick<Parameters<typeof htmlDocument>[0], 'title' | 'body'>,
+  page: Pick<PublicPage, 'title' | 'main' | 'problems'>,
 ): FastifyReply {
   const { 'x-frame-options': _, ...headers } = pageHeaders([], sites);
+  const { title, status } = statusOf(page);
   return reply
+    .code(status)
     .headers({ ...headers, 'x-robots-tag': 'noindex' })
-    .send(htmlDocument({ ...content, head: html`<script src="${assetUrl('embedded.js')}" type="module"></script>` }));
+    .send(
+      htmlDocument({
+        title,
+        body: page.main,
+        head: html`<script src="${assetUrl('embedded.js')}" type="module"></script>`,
+      }),
+    );
 }

@@ -7,10 +7,13 @@ import { type Html, html, named, namedText, written } from '../../html/html.ts';
 import { coverOf, gallery } from '../../html/photo-views.ts';
 import type { Published } from '../../queries/published.ts';
 import { descriptionView, factsLine } from '../parts/description-views.ts';
+import { problemSummary } from '../parts/frame.ts';
 import { addressOf, neighbours } from '../parts/links.ts';
 import { housePath, roomPath } from '../parts/public-addresses.ts';
 import { ratingText, stars } from '../parts/review-views.ts';
 import type { PageDeps } from '../parts/routes.ts';
+import { monthProblem } from '../parts/typed-dates.ts';
+import type { Problems } from '../parts/typed-form.ts';
 import { askPath } from './ask-path.ts';
 import { freeDaysTable } from './free-days.ts';
 import type { PublicPage } from './public-page.ts';
@@ -26,7 +29,7 @@ const SOON_DAYS = 7;
 export async function roomPage(deps: Deps, published: Published, now: number, typed: string): Promise<PublicPage> {
   const { queries, settings } = deps;
   const { space, community } = published;
-  const [{ about, house, rating, reviews }, photos, month] = await Promise.all([
+  const [{ about, house, rating, reviews }, photos, { problems, days }] = await Promise.all([
     queries.published.details(published),
     queries.photos.ofSpaces([space.spaceId]),
     monthOf(deps, published, now, { typed, path: roomPath(community, space) }),
@@ -48,6 +51,7 @@ export async function roomPage(deps: Deps, published: Published, now: number, ty
     description: `${description.filter(Boolean).join('. ')}.`,
     address,
     image,
+    problems,
     data: {
       '@context': 'https://schema.org',
       '@type': 'EventVenue',
@@ -67,11 +71,11 @@ export async function roomPage(deps: Deps, published: Published, now: number, ty
       }),
     },
     main: html`<p><a href="${housePath(community)}">${named(community.name)}</a></p>
-<h1>${named(space.name)}</h1>
+<h1>${named(space.name)}</h1>${problemSummary(problems)}
 <p class="lead">${facts}${rating && html` ${ratingText(rating)}`}</p>
 ${gallery(pictures, `Photos of ${namedText(space.name)}`) ?? coverOf(space, [], { sizes: '60rem' })}
 <div class="split">
-<section class="card stack"><h2>Free days</h2>${month}</section>
+<section class="card stack"><h2>Free days</h2>${days}</section>
 <section class="card stack"><h2>Price</h2><p><strong>${price}</strong> for ${duration(space.durationHours)}, fees included.</p>
 ${
   space.active
@@ -84,13 +88,13 @@ ${reviews.length > 0 && reviewList(reviews)}`,
   };
 }
 
-/** The free days of a month, with links to the months beside it. @param shown `opens`: free days open a page of their own */
+/** The free days of a month, with links to the months beside it, and what is wrong with the one that was typed. @param shown `opens`: free days open a page of their own */
 export async function monthOf(
   { queries, settings }: Deps,
   published: Published,
   now: number,
   { typed, path, opens = false }: { readonly typed: string; readonly path: string; readonly opens?: boolean },
-): Promise<Html> {
+): Promise<{ readonly days: Html; readonly problems: Problems }> {
   const { space } = published;
   const today = localDate(now, space.timeZone);
   const first = today.slice(0, 7);
@@ -102,8 +106,11 @@ export async function monthOf(
   const free = space.active ? await queries.published.freeDays(published, startDate, endDate) : new Set<PlainDate>();
   const link = (to: string) =>
     to >= first && to <= last && { href: addressOf(path, { month: to }), label: monthName(to) };
-  return html`${neighbours('Month', link(monthsLater(month, -1)), link(monthsLater(month, 1)))}
-${freeDaysTable(month, today, free, { hrefOf: (date) => askPath(settings, space, { date }), opens })}`;
+  const table = freeDaysTable(month, today, free, { hrefOf: (date) => askPath(settings, space, { date }), opens });
+  return {
+    days: html`${neighbours('Month', link(monthsLater(month, -1)), link(monthsLater(month, 1)))}\n${table}`,
+    problems: monthProblem(typed, month),
+  };
 }
 
 function reviewList(
