@@ -58,7 +58,7 @@ export const spaceRoutes =
       });
       // A community also sees its spaces that take no bookings at the moment.
       const includeInactive = account.kind === 'Community';
-      return { account, filter, serviceFeePercent, includeInactive, limit, ...defined({ offset, sort }) };
+      return { by: account, filter, serviceFeePercent, includeInactive, limit, ...defined({ offset, sort }) };
     };
 
     const searchOptions = taggedRoute('ReadAvailability', 'listSpaces', { querystring: SpacesQuery }, Spaces, 404);

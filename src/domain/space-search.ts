@@ -5,6 +5,7 @@ import {
   isYearsLater,
   LAST_ZONE,
   localDate,
+  monthsLater,
   WEEKDAYS,
   type Weekday,
   weekdayIndex,
@@ -19,6 +20,7 @@ import {
   MAX_SEARCH_DATES,
   MAX_YEARS_AHEAD,
   SEARCH,
+  SEARCHED_MONTHS_AHEAD,
   WITHIN_KM,
   wrongNumber,
   wrongText,
@@ -60,8 +62,15 @@ export type SpaceOrder = (typeof SPACE_ORDERS)[number];
 
 export const DEFAULT_WITHIN_KM = 25;
 
+type Search = {
+  readonly sort: SpaceOrder | undefined;
+  readonly now: number;
+  /** Whether it is for people without an account, who may not look as far ahead. */
+  readonly isPublic: boolean;
+};
+
 /** Refuses a filter that breaks rules, all of them at once (`ValidationError`). */
-export const wrongSearch = (filter: SpaceFilter, sort: SpaceOrder | undefined, now: number): Refusal | undefined => {
+export const wrongSearch = (filter: SpaceFilter, { sort, now, isPublic }: Search): Refusal | undefined => {
   const { guests, near, within, hour, place, name } = filter;
   return refuseFor([
     guests === undefined ? undefined : wrongNumber('guests', guests, CAPACITY),
@@ -70,7 +79,7 @@ export const wrongSearch = (filter: SpaceFilter, sort: SpaceOrder | undefined, n
     near === undefined || isPlace(near) ? undefined : refuseField('near', PLACE_RULE),
     within === undefined ? undefined : (wrongNumber('within', within, WITHIN_KM) ?? onlyWith('within', 'near', near)),
     hour === undefined ? undefined : wrongNumber('hour', hour, HOUR),
-    ...wrongDays(filter, now),
+    ...wrongDays(filter, now, isPublic),
     sort === 'distance' ? onlyWith('sort', 'near', near, 'can be distance only with') : undefined,
   ]);
 };
@@ -90,18 +99,25 @@ const isPlace = ({ latitude, longitude }: Coordinates): boolean =>
 const onlyWith = (field: string, other: string, value: unknown, rule = 'can be given only with') =>
   value === undefined ? refuseField(field, rule, other) : undefined;
 
-function wrongDays({ dates = [], month, weekdays }: SpaceFilter, now: number): readonly (Refusal | undefined)[] {
+function wrongDays(
+  { dates = [], month, weekdays }: SpaceFilter,
+  now: number,
+  isPublic: boolean,
+): readonly (Refusal | undefined)[] {
   const today = localDate(now, LAST_ZONE);
-  const isTooFar = (date: PlainDate) => isYearsLater(date, today, MAX_YEARS_AHEAD);
+  const most = isPublic ? `${SEARCHED_MONTHS_AHEAD} months` : `${MAX_YEARS_AHEAD} years`;
+  const last = monthsLater(today.slice(0, 7), SEARCHED_MONTHS_AHEAD);
+  const isTooFar = (date: PlainDate) =>
+    isPublic ? date.slice(0, 7) > last : isYearsLater(date, today, MAX_YEARS_AHEAD);
   const inMonth = month !== undefined && isMonth(month) ? daysOfMonth(month) : undefined;
   return [
     dates.length > MAX_SEARCH_DATES ? refuseField('date', `must be at most ${MAX_SEARCH_DATES} dates`) : undefined,
     dates.some((date) => date < today) ? refuseField('date', 'must be today or later') : undefined,
-    dates.some(isTooFar) ? refuseField('date', `must be at most ${MAX_YEARS_AHEAD} years ahead`) : undefined,
+    dates.some(isTooFar) ? refuseField('date', `must be at most ${most} ahead`) : undefined,
     month !== undefined && inMonth === undefined ? refuseField('month', 'must be a month such as 2027-05') : undefined,
     inMonth !== undefined && inMonth.endDate < today ? refuseField('month', 'must not be over') : undefined,
     inMonth !== undefined && isTooFar(inMonth.startDate)
-      ? refuseField('month', `must be at most ${MAX_YEARS_AHEAD} years ahead`)
+      ? refuseField('month', `must be at most ${most} ahead`)
       : undefined,
     weekdays === undefined ? undefined : onlyWith('weekday', 'month', month),
   ];

@@ -68,7 +68,7 @@ export const findSpaces = ({ queries, clock, pricing }: ToolDeps): Tool =>
       if (offset === undefined) return wrongCursor();
       const { sort = defaultOrder(asked), maxPrice, ...filter } = asked;
       const search = {
-        account: caller.account,
+        by: caller.account,
         serviceFeePercent: pricing.serviceFeePercent,
         filter: { ...filter, ...defined({ maxPrice: maxPrice === undefined ? undefined : toCents(maxPrice) }) },
         sort,

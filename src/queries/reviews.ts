@@ -30,6 +30,12 @@ const anyCompleted = declareQuery(
   [BRAND.id, COMMUNITY.id],
 );
 
+const completedOf = declareQuery(
+  bookings,
+  (brand: BrandId): Find<BookingDocument> => ({ where: { brandId: brand, status: 'Completed' } }),
+  [BRAND.id],
+);
+
 const ofCommunity = declareQuery(
   reviews,
   (communityId: CommunityId): Find<ReviewDocument> => ({ where: { communityId }, sort: [{ field: 'reviewId' }] }),
@@ -101,6 +107,19 @@ export async function mayReadReviews(
   if (account.kind === 'Community') return account.id === communityId;
   const completed = await readModels.collection(bookings).list(anyCompleted(account.id, toCommunityId(communityId)));
   return completed.length > 0;
+}
+
+/** The communities, among these, whose reviews an account may read ({@link mayReadReviews}), in one query. */
+export async function readableCommunities(
+  { readModels }: Pick<QueryDeps, 'readModels'>,
+  account: Account,
+  asked: Iterable<CommunityId>,
+): Promise<ReadonlySet<CommunityId>> {
+  const communities = new Set(asked);
+  if (account.kind === 'Community') return communities.intersection(new Set([account.id]));
+  if (communities.size === 0) return communities;
+  const completed = await readModels.collection(bookings).groups(completedOf(account.id), ['communityId']);
+  return communities.intersection(new Set(completed.map(({ values }) => values.communityId)));
 }
 
 export function createReviewQueries({ readModels, personalData }: QueryDeps) {

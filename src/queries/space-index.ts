@@ -8,11 +8,11 @@ import { declareQuery } from '../document-store/queries.ts';
 import type { PlainDate, SpaceId } from '../domain/ids.ts';
 import { isKnown, knownEvent } from '../domain/known-event.ts';
 import { inPages } from '../event-loop/in-pages.ts';
-import { SerialQueue } from '../event-loop/serial-queue.ts';
 import { yieldEvery } from '../event-loop/slices.ts';
 import { logEnd, type Position, type StoredEvent } from '../event-store/event-store.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { FROM } from './samples.ts';
+import { createSearchTurns, type Searcher } from './search-turns.ts';
 import { ratingOf } from './space-ratings.ts';
 import { createSpaceTable, type IndexedDay, type IndexedSpace, type SpaceTable } from './space-table.ts';
 import { communitiesById, spacesById } from './spaces.ts';
@@ -42,10 +42,10 @@ const TYPES = [...new Set(FOLLOWED.flatMap(({ types }) => types))];
 /**
  * All spaces with what searches compare, in memory, because no index of a store answers such a search in time. It shows what the read models
  * show: each search first looks in the part of the log since the search before for the documents that have changed, and reads those.
- * @returns the index, with these days
+ * @returns does some work with the index and these days, in a turn of those for whom it is
  */
-export function createSpaceIndex(deps: IndexSources): (dates: readonly PlainDate[]) => Promise<SpaceIndex> {
-  const queue = new SerialQueue();
+export function createSpaceIndex(deps: IndexSources) {
+  const inTurn = createSearchTurns();
   let built: { readonly of: string; readonly follower: Follower } | undefined;
 
   async function current(): Promise<Follower> {
@@ -60,11 +60,27 @@ export function createSpaceIndex(deps: IndexSources): (dates: readonly PlainDate
     return follower;
   }
 
-  return (dates) =>
-    queue.run('', async () => {
-      const { table, daysOf } = await current();
-      return { spaces: table.spaces, days: await daysOf(dates) };
-    });
+  return async <R>(by: Searcher, dates: readonly PlainDate[], work: (index: SpaceIndex) => Promise<R>): Promise<R> => {
+    let follower: Follower | undefined;
+    const days = new Map<PlainDate, IndexedDay>();
+
+    /** Reads one day, if one is missing, because a month of them would hold up the others. @returns undefined if it did */
+    async function next(): Promise<{ readonly result: R } | undefined> {
+      follower ??= await current();
+      for (const date of dates) {
+        if (days.has(date)) continue;
+        const day = follower.table.day(date);
+        days.set(date, day ?? (await follower.addDay(date)));
+        if (day === undefined) return undefined;
+      }
+      return { result: await work({ spaces: follower.table.spaces, days }) };
+    }
+
+    for (;;) {
+      const done = await inTurn(by, next);
+      if (done !== undefined) return done.result;
+    }
+  };
 }
 
 type Follower = ReturnType<typeof createFollower>;
@@ -182,37 +198,29 @@ function createFollower({ events, readModels }: IndexSources, table: SpaceTable,
     if (isShown) for (const keys of Object.values(changed)) keys.clear();
   }
 
-  async function addDay(date: PlainDate): Promise<void> {
+  /** Reads a day that is not in the table. */
+  async function addDay(date: PlainDate): Promise<IndexedDay> {
     const held = new Map<SpaceId, AvailabilityDocument>();
     for await (const document of readModels.collection(availability).find(onDate(date)))
       held.set(document.spaceId, document);
-    table.addDay(date);
+    const day = table.addDay(date);
     for (const { space } of table.spaces) {
       table.setHours(space.spaceId, date, held.get(space.spaceId));
       await nextSlice();
     }
+    return day;
   }
 
   return {
     table,
     readRatings,
+    addDay,
 
     /** Reads what has changed. @returns false if that is too much */
     async follow(): Promise<boolean> {
       if (!(await readLog())) return false;
       await readChanged();
       return true;
-    },
-
-    /** These days, which are read if they are new. */
-    async daysOf(dates: readonly PlainDate[]): Promise<ReadonlyMap<PlainDate, IndexedDay>> {
-      const days = new Map<PlainDate, IndexedDay>();
-      for (const date of dates) {
-        if (table.day(date) === undefined) await addDay(date);
-        const day = table.day(date);
-        if (day !== undefined) days.set(date, day);
-      }
-      return days;
     },
   };
 }

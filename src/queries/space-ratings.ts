@@ -5,7 +5,7 @@ import type { Account } from '../domain/account.ts';
 import type { SpaceId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import type { QueryDeps } from './query-deps.ts';
-import { mayReadReviews } from './reviews.ts';
+import { mayReadReviews, readableCommunities } from './reviews.ts';
 
 /** The rating that a document adds up to. */
 export const ratingOf = ({ count, sum }: SpaceRatingDocument): Rating => ({ count, average: sum / count });
@@ -14,11 +14,8 @@ export const ratingOf = ({ count, sum }: SpaceRatingDocument): Rating => ({ coun
 export function createSpaceRatingQueries({ readModels, personalData }: QueryDeps) {
   /** The ratings of these spaces, where the account may read the reviews. */
   async function list(account: Account, spaces: readonly Space[]): Promise<ReadonlyMap<SpaceId, Rating>> {
-    const communities = [...new Set(spaces.map(({ communityId }) => communityId))];
-    const mayRead = await Promise.all(
-      communities.map((communityId) => mayReadReviews({ readModels }, account, communityId)),
-    );
-    const readable = new Set(communities.filter((_, index) => mayRead[index]));
+    const communities = spaces.map(({ communityId }) => communityId);
+    const readable = await readableCommunities({ readModels }, account, communities);
     const rated = spaces.filter(({ communityId }) => readable.has(communityId));
     const found = await readModels.collection(spaceRatings).getMany(rated.map(({ spaceId }) => String(spaceId)));
     return new Map(found.values().map((each) => [each.spaceId, ratingOf(each)]));

@@ -1,5 +1,4 @@
 import type { Rating } from '../../projections/space-ratings.ts';
-import type { Account } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { Cents, CommunityId, PlainDate } from '../domain/ids.ts';
@@ -18,14 +17,15 @@ import {
 import { hoursInTime } from '../domain/time-slots.ts';
 import { yieldEvery } from '../event-loop/slices.ts';
 import type { QueryDeps } from './query-deps.ts';
-import { mayReadReviews } from './reviews.ts';
+import { readableCommunities } from './reviews.ts';
+import type { Searcher } from './search-turns.ts';
 import { createSpaceIndex, type SpaceIndex } from './space-index.ts';
 import type { IndexedDay } from './space-table.ts';
 import { createSpaceQueries, isPublished, isVisibleSpace } from './spaces.ts';
 
 export type SpaceSearch = {
-  /** Undefined: people without an account, who find what is published. */
-  readonly account: Account | undefined;
+  /** People without an account find what is published. */
+  readonly by: Searcher;
   readonly filter: SpaceFilter;
   readonly serviceFeePercent: number;
   /** Default: fit. */
@@ -73,26 +73,20 @@ type Candidate = Ranked & {
  */
 export function createSpaceSearch(deps: QueryDeps) {
   const { clock, readModels } = deps;
-  const indexWith = createSpaceIndex(deps);
+  const withIndex = createSpaceIndex(deps);
   const { communityOf } = createSpaceQueries(deps);
 
   /** The communities, among those of rated spaces, whose reviews the account may read. */
-  async function readable(
-    account: Account | undefined,
-    rated: Iterable<CommunityId>,
-  ): Promise<ReadonlySet<CommunityId>> {
-    const communities = [...new Set(rated)];
+  async function readable(by: Searcher, rated: Iterable<CommunityId>): Promise<ReadonlySet<CommunityId>> {
     // A public page has the reviews of its space.
-    if (account === undefined) return new Set(communities);
-    const may = await Promise.all(communities.map((id) => mayReadReviews({ readModels }, account, id)));
-    return new Set(communities.filter((_, at) => may[at]));
+    return by.kind === 'Stranger' ? new Set(rated) : readableCommunities({ readModels }, by, rated);
   }
 
   /** Adds the ratings that the account may read. */
-  async function withRatings(account: Account | undefined, { spaces }: SpaceIndex, candidates: readonly Candidate[]) {
+  async function withRatings(by: Searcher, { spaces }: SpaceIndex, candidates: readonly Candidate[]) {
     const rated = candidates.filter(({ at }) => spaces[at]?.rating !== undefined);
     const may = await readable(
-      account,
+      by,
       rated.map(({ space }) => space.communityId),
     );
     return candidates.map((one) => ({
@@ -102,21 +96,31 @@ export function createSpaceSearch(deps: QueryDeps) {
   }
 
   return async (search: SpaceSearch): Promise<SpaceResults | Refusal> => {
-    const { account, filter, sort = 'fit', offset = 0, limit } = search;
+    const { by, filter, sort = 'fit' } = search;
     const now = clock();
-    const wrong = wrongSearch(filter, sort, now);
+    const wrong = wrongSearch(filter, { sort, now, isPublic: by.kind === 'Stranger' });
     if (wrong !== undefined) return wrong;
     const { communityId } = filter;
-    if (communityId !== undefined && account && (await communityOf(account, communityId)) === undefined)
+    if (communityId !== undefined && by.kind !== 'Stranger' && (await communityOf(by, communityId)) === undefined)
       return refuse('ResourceNotFound', `There is no community ${communityId}.`);
     const days = searchedDays(filter, now);
-    const index = await indexWith(days ?? []);
+    return withIndex(by, days ?? [], (index) => resultsIn(index, search, days, now));
+  };
+
+  /** Compares all spaces of the index. */
+  async function resultsIn(
+    index: SpaceIndex,
+    search: SpaceSearch,
+    days: readonly PlainDate[] | undefined,
+    now: number,
+  ): Promise<SpaceResults> {
+    const { by, filter, sort = 'fit', offset = 0, limit } = search;
     const compared = comparing(index, search, days, now);
     const all = await candidatesOf(index, search, compared);
-    const ranked = sort === 'rating' ? await withRatings(account, index, all) : all;
+    const ranked = sort === 'rating' ? await withRatings(by, index, all) : all;
     const page = ranked.toSorted(orderOf(sort, filter)).slice(offset, offset + limit);
     // A list by id works also while the bookings, which say whose reviews the account may read, are not readable.
-    const shown = sort === 'rating' || sort === 'id' ? page : await withRatings(account, index, page);
+    const shown = sort === 'rating' || sort === 'id' ? page : await withRatings(by, index, page);
     return {
       total: all.length,
       free: all.filter(({ isFree }) => isFree).length,
@@ -127,7 +131,7 @@ export function createSpaceSearch(deps: QueryDeps) {
         return { space, communityName, price, ...defined({ house, km, rating, freeDays }) };
       }),
     };
-  };
+  }
 }
 
 /** A search at a moment, with the days of the index. */
@@ -163,7 +167,7 @@ function comparing(
       const day = days[index] ?? NO_DAY;
       const hours = (day.hours[at] ?? 0) & (time[index] ?? 0);
       if ((hours & wanted) === 0) continue;
-      const fee = day.fees[at] ?? space.eventFee;
+      const fee = feeOn(day, at, space);
       if (!isTooMuch(fee)) onDay(index, hours, fee);
     }
   }
@@ -178,7 +182,7 @@ function comparing(
         if (first === -1) first = index;
       });
       if (first !== -1) return { isFree: true, firstFree: dates?.[first], price: priceOfFee(least) };
-      const fee = days[0]?.fees[at] ?? space.eventFee;
+      const fee = feeOn(days[0] ?? NO_DAY, at, space);
       return isTooMuch(fee) ? undefined : { isFree: dates === undefined, firstFree: undefined, price: priceOfFee(fee) };
     },
 
@@ -193,13 +197,13 @@ function comparing(
   };
 }
 
-const isFoundBy = (account: Account | undefined, space: Space): boolean =>
-  account === undefined ? isPublished(space) : isVisibleSpace(account, space);
+const isFoundBy = (by: Searcher, space: Space): boolean =>
+  by.kind === 'Stranger' ? isPublished(space) : isVisibleSpace(by, space);
 
 /** The spaces that are what the filter asks for. */
 async function candidatesOf(
   { spaces }: SpaceIndex,
-  { account, filter, includeInactive = false, includeTaken = false }: SpaceSearch,
+  { by, filter, includeInactive = false, includeTaken = false }: SpaceSearch,
   { offer }: ReturnType<typeof comparing>,
 ): Promise<readonly Candidate[]> {
   const nextSlice = yieldEvery(1);
@@ -207,7 +211,7 @@ async function candidatesOf(
   const found: Candidate[] = [];
   for (const [at, { space, searched }] of spaces.entries()) {
     if (at % STEP === 0) await nextSlice();
-    if (!isFoundBy(account, space) || !(space.active || includeInactive)) continue;
+    if (!isFoundBy(by, space) || !(space.active || includeInactive)) continue;
     const match = matches(searched);
     const offered = match && offer(space, at);
     if (offered === undefined || !(offered.isFree || includeTaken)) continue;
@@ -221,7 +225,11 @@ async function candidatesOf(
 /** Spaces that are compared between two looks at the time. */
 const STEP = 64;
 const ANY_HOUR = -1;
-const NO_DAY: IndexedDay = { hours: [], fees: [] };
+/** Nearly always, no day has a fee of its own. */
+const feeOn = ({ fees }: IndexedDay, at: number, { eventFee }: Space): Cents =>
+  fees.size === 0 ? eventFee : (fees.get(at) ?? eventFee);
+
+const NO_DAY: IndexedDay = { hours: [], fees: new Map() };
 
 const firstOf = (dates: readonly (PlainDate | undefined)[]): PlainDate | undefined =>
   dates.reduce(

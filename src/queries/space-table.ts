@@ -5,6 +5,7 @@ import { defined } from '../domain/defined.ts';
 import { addressLine, capacityOf } from '../domain/description.ts';
 import type { HeldHours } from '../domain/held-times.ts';
 import type { Cents, CommunityId, PlainDate, SpaceId } from '../domain/ids.ts';
+import { SEARCHED_MONTHS_AHEAD } from '../domain/limits.ts';
 import { folded } from '../domain/searched-text.ts';
 import type { NamedSpace, Space } from '../domain/space.ts';
 import type { SearchedSpace } from '../domain/space-search.ts';
@@ -13,18 +14,21 @@ import { freeHours } from '../domain/time-slots.ts';
 /** A space with what searches compare. */
 export type IndexedSpace = NamedSpace & { readonly searched: SearchedSpace; readonly rating?: Rating };
 
-/** A day of all spaces, in the order of the table. */
+/** A day of all spaces, by their places in the table. */
 export type IndexedDay = {
   /** The hours at which an event can start if the time allows it, one bit for each. */
   readonly hours: number[];
-  /** The fee of an event. */
-  readonly fees: Cents[];
+  /** The fee of an event, where the day has another one than the space. */
+  readonly fees: Map<number, Cents>;
 };
 
 type Owner = { readonly community: Community; readonly name: string; readonly address: string };
 
-/** Hours of spaces that are kept, so that searches of the same days need no read: 200 days of 10,000 spaces, which take 40 MB. */
-const MAX_KEPT = 2_000_000;
+/**
+ * Hours of spaces that are kept, so that searches of the same days need no read: of 10,000 spaces all days for which people without an account
+ * may search, which take 59 MB. Their searches thus remove none that accounts need.
+ */
+const MAX_KEPT = 10_000 * 31 * (SEARCHED_MONTHS_AHEAD + 1);
 
 export type SpaceTable = ReturnType<typeof createSpaceTable>;
 
@@ -78,10 +82,12 @@ export function createSpaceTable() {
     },
 
     /** Adds a day without hours, and removes the one that was asked for first if there are too many. */
-    addDay(date: PlainDate): void {
-      days.set(date, { hours: [], fees: [] });
+    addDay(date: PlainDate): IndexedDay {
+      const added: IndexedDay = { hours: [], fees: new Map() };
+      days.set(date, added);
       const [oldest] = days.keys();
       if (days.size * spaces.length > MAX_KEPT && oldest !== undefined) days.delete(oldest);
+      return added;
     },
 
     day(date: PlainDate): IndexedDay | undefined {
@@ -99,7 +105,9 @@ export function createSpaceTable() {
       const day = days.get(date);
       if (at === undefined || space === undefined || day === undefined) return;
       day.hours[at] = freeHours(space, date, held);
-      day.fees[at] = termsOn(space, date).eventFee;
+      const { eventFee } = termsOn(space, date);
+      if (eventFee === space.eventFee) day.fees.delete(at);
+      else day.fees.set(at, eventFee);
     },
   };
 }

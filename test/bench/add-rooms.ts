@@ -52,7 +52,10 @@ await each(Number(rooms), async (at) => {
   const amenities = AMENITIES.filter((_, index) => at % (index + 2) === 0);
   const kind = SPACE_KINDS[at % SPACE_KINDS.length] ?? 'Hall';
   accepted(
-    await catalogue.describeSpace({ spaceId: id, wanted: { kind, seated: 10 + (at % 200), amenities } }, CONTEXT),
+    await catalogue.describeSpace(
+      { spaceId: id, wanted: { kind, seated: 10 + (at % 200), amenities, published: true } },
+      CONTEXT,
+    ),
   );
 });
 await each(2 * Number(rooms), async (at) => {

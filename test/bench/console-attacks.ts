@@ -208,11 +208,12 @@ const IMPORT = '/console/calendar/closures/import';
 const part = (name: string, value: string, file = ''): string =>
   `--b\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`;
 
-const localAddress = (number: number): string =>
+/** An address of this machine, a new one for each number. */
+export const localAddress = (number: number): string =>
   `127.${1 + ((number >> 16) % 250)}.${(number >> 8) & 255}.${number & 255}`;
 
 /** Sends a request, by default a form, from a local address. @returns the status of the answer */
-const ask = (url: URL, { body, ...options }: RequestOptions & { readonly body: string }): Promise<number> =>
+export const ask = (url: URL, { body, ...options }: RequestOptions & { readonly body: string }): Promise<number> =>
   new Promise((resolve) => {
     const request = createRequest(url, { method: 'POST', ...options }, (answer) => {
       answer.resume().on('end', () => resolve(answer.statusCode ?? 0));

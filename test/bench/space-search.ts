@@ -1,6 +1,7 @@
 import { runNode } from '../service/node-process.ts';
 import { get, timed } from './bookings.ts';
-import type { Checkout } from './checkout.ts';
+import type { Checkout, Service } from './checkout.ts';
+import { ask, localAddress } from './console-attacks.ts';
 import { type Figure, median } from './figure.ts';
 import { dateIn } from './requests.ts';
 
@@ -13,6 +14,11 @@ export const searchFigures = {
   p50: { name: 'search for a month among 10,000 rooms, p50', unit: 'ms' },
   p99: { name: 'the same, p99', unit: 'ms', floor: { atMost: 50 } },
   cpu: { name: 'processor time per search', unit: 'ms' },
+  strangers: {
+    name: 'the same, while 32 strangers ask for ever new days from ever new addresses, p99',
+    unit: 'ms',
+    floor: { atMost: 100 },
+  },
   beside: { name: 'GET availability beside such searches, p99', unit: 'ms', floor: { atMost: 20 } },
 } as const satisfies Readonly<Record<string, Figure>>;
 
@@ -51,9 +57,40 @@ export function measureSearch({
       await inTurn(size.samples, search);
       isOver = true;
       await reading;
-      return { first, p50: median(took), p99: quantile(took), cpu, beside: quantile(reads) };
+      const strangers = await besideStrangers(service, () => inTurn(5 * size.samples, search));
+      return {
+        first,
+        p50: median(took),
+        p99: quantile(took),
+        cpu,
+        strangers: quantile(strangers),
+        beside: quantile(reads),
+      };
     });
   });
+}
+
+const STRANGERS = 32;
+/** The days for which strangers can ask. */
+const STRANGERS_DAYS = 540;
+
+/** Does some work while strangers search for days that are not in memory. */
+async function besideStrangers<T>({ url }: Service, work: () => Promise<T>): Promise<T> {
+  let isOver = false;
+  let sent = 0;
+  const { host } = new URL(url.replace('127.0.0.1', 'localhost'));
+  const searching = Array.from({ length: STRANGERS }, async () => {
+    while (!isOver) {
+      sent += 1;
+      const day = 1 + ((sent * 7) % STRANGERS_DAYS);
+      const path = `/rooms?date=${dateIn(day)}&date2=${dateIn(day + 1)}&date3=${dateIn(day + 2)}`;
+      await ask(new URL(path, url), { localAddress: localAddress(sent), headers: { host }, method: 'GET', body: '' });
+    }
+  });
+  const result = await work();
+  isOver = true;
+  await Promise.all(searching);
+  return result;
 }
 
 async function inTurn(count: number, sample: (at: number) => Promise<number>): Promise<number[]> {

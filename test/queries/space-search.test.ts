@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
+import { datesBetween } from '../../src/domain/calendar.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import type { SpaceDescription } from '../../src/domain/description.ts';
 import { type BrandId, brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import type { SpaceFilter } from '../../src/domain/space-search.ts';
+import { readableCommunities } from '../../src/queries/reviews.ts';
+import type { Searcher } from '../../src/queries/search-turns.ts';
 import { createSpaceIndex } from '../../src/queries/space-index.ts';
 import type { SpaceSearch } from '../../src/queries/space-search.ts';
 import { accepted } from '../accepted.ts';
@@ -81,15 +84,57 @@ describe.each(enginePairs)('a search for spaces on %s', { timeout: 60_000 }, (_,
         };
       },
     };
-    const indexWith = createSpaceIndex({ ...core, readModels: lagging });
-    const found = async () => (await indexWith([])).spaces.map(({ space }) => space.spaceId);
+    const withIndex = createSpaceIndex({ ...core, readModels: lagging });
+    const found = () => withIndex(brand.account, [], async ({ spaces }) => spaces.map(({ space }) => space.spaceId));
     expect(await found()).not.toContain(newest);
     isLagging = false;
     expect(await found()).toContain(newest);
   });
 
+  test('accounts do not wait until all days of a stranger are read', async () => {
+    const { core } = service;
+    const { readModels } = core.projector;
+    let daysRead = 0;
+    const counting: typeof readModels = {
+      ...readModels,
+      collection(projection) {
+        const whole = readModels.collection(projection);
+        if (projection.name !== 'availability') return whole;
+        return {
+          ...whole,
+          find(query) {
+            daysRead += 1;
+            return whole.find(query);
+          },
+        };
+      },
+    };
+    const withIndex = createSpaceIndex({ ...core, readModels: counting });
+    const month = [...datesBetween(day('2027-05-01'), day('2027-05-31'))];
+    const readWhen = (by: Searcher, dates: readonly PlainDate[]) => withIndex(by, dates, async () => daysRead);
+    const strangers = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map((network) =>
+      readWhen({ kind: 'Stranger', network }, month),
+    );
+    expect(await readWhen(brand.account, [])).toBeLessThanOrEqual(1);
+    expect(await Promise.all(strangers)).toEqual([31, 31, 31]);
+    // Days that were read are kept.
+    expect(await readWhen(brand.account, month)).toBe(31);
+  });
+
+  test('strangers look at most 18 months ahead, accounts as far as they can book', async () => {
+    const stranger = { by: { kind: 'Stranger', network: '192.0.2.1' } } as const;
+    for (const filter of [{ month: '2028-07' }, { dates: [day('2028-07-01')] }]) {
+      expect(accepted(await search(filter)).total).toBe(4);
+      expect(await search(filter, stranger)).toMatchObject({
+        refused: 'ValidationError',
+        details: expect.stringContaining('must be at most 18 months ahead'),
+      });
+    }
+    accepted(await search({ month: '2028-06' }, stranger));
+  });
+
   const search = async (filter: SpaceFilter, more: Partial<SpaceSearch> = {}) =>
-    service.core.queries.spaceSearch({ account: brand.account, serviceFeePercent: 10, limit: 10, filter, ...more });
+    service.core.queries.spaceSearch({ by: brand.account, serviceFeePercent: 10, limit: 10, filter, ...more });
 
   async function namesOf(filter: SpaceFilter, more: Partial<SpaceSearch> = {}): Promise<readonly string[]> {
     return accepted(await search(filter, more)).spaces.map(({ space }) => space.name);
@@ -131,8 +176,8 @@ describe.each(enginePairs)('a search for spaces on %s', { timeout: 60_000 }, (_,
   });
 
   test('shows each account the spaces it may see', async () => {
-    expect(await namesOf({}, { account: union.account })).toEqual(['Cellar', 'Yard']);
-    const others = await search({ communityId: harbour.id }, { account: union.account });
+    expect(await namesOf({}, { by: union.account })).toEqual(['Cellar', 'Yard']);
+    const others = await search({ communityId: harbour.id }, { by: union.account });
     expect(others).toMatchObject({ refused: 'ResourceNotFound' });
   });
 
@@ -227,8 +272,8 @@ describe.each(enginePairs)('a search for spaces on %s', { timeout: 60_000 }, (_,
     const review = { bookingId: reviewed, brandId: brandId(brand.id), rating: 4, title: 'Good', content: 'Light' };
     accepted(await service.core.commands.reviews.post(review, CONTEXT));
     service.time.now = NOON;
-    const ratings = async (account: Account) =>
-      accepted(await search({ place: 'köln' }, { sort: 'rating', account })).spaces.map(({ space, rating }) => [
+    const ratings = async (by: Account) =>
+      accepted(await search({ place: 'köln' }, { sort: 'rating', by })).spaces.map(({ space, rating }) => [
         space.name,
         rating?.average,
       ]);
@@ -241,6 +286,16 @@ describe.each(enginePairs)('a search for spaces on %s', { timeout: 60_000 }, (_,
       ['Loft', undefined],
       ['Great Hall', undefined],
     ]);
+
+    // In one query, however many communities have reviews.
+    const { readModels } = service.core.projector;
+    const read = vi.spyOn(readModels, 'collection');
+    const communities = [harbour.id, union.id].map(communityId);
+    expect([...(await readableCommunities({ readModels }, brand.account, communities))]).toEqual([harbourId]);
+    expect([...(await readableCommunities({ readModels }, other.account, communities))]).toEqual([]);
+    expect([...(await readableCommunities({ readModels }, union.account, communities))]).toEqual([union.id]);
+    expect(read).toHaveBeenCalledTimes(2);
+    read.mockRestore();
   });
 
   test.each<[string, SpaceFilter, string]>([

@@ -48,11 +48,14 @@ type FindField = keyof typeof FIND_LABELS;
 /** The earliest date that is still today somewhere. */
 export const earliestDate = (now: number): PlainDate => localDate(now, LAST_ZONE);
 
-/** Reads a filter from the query of its page. Without dates and month, it is for tomorrow. A month takes the place of the dates. */
+/**
+ * Reads a filter from the query of its page. Without dates and month, it is for tomorrow. A month takes the place of the dates.
+ * @param options.isPublic whether the page is for people without an account
+ */
 export function readFilter(
   query: Form,
   now: number,
-  communities: readonly Community[],
+  { communities, isPublic = false }: { readonly communities: readonly Community[]; readonly isPublic?: boolean },
 ): { readonly filter: FindFilter; readonly problems: Problems } {
   const problems: Partial<Record<FindField, string>> = {};
   const text = (name: FindField) => query.text(name);
@@ -94,7 +97,7 @@ export function readFilter(
   const sort = oneOf('sort', SPACE_ORDERS) ?? (near === undefined ? 'fit' : 'distance');
   const page = query.integer('page');
   return {
-    problems: { ...problemsOf(wrongSearch(asked, sort, now)), ...problems },
+    problems: { ...problemsOf(wrongSearch(asked, { sort, now, isPublic })), ...problems },
     filter: { asked, sort, page: page >= 1 ? page : 1 },
   };
 }

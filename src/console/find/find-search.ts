@@ -6,7 +6,7 @@ import type { FindFilter } from './find-filter.ts';
 /** Results on a page. */
 export const PER_PAGE = 12;
 
-type Wanted = Pick<SpaceSearch, 'account' | 'serviceFeePercent'> & Partial<SpaceSearch>;
+type Wanted = Pick<SpaceSearch, 'by' | 'serviceFeePercent'> & Partial<SpaceSearch>;
 
 /** Searches by a filter that was checked. Without a start time, spaces that are free on no day are found, too, after the others. */
 export async function searchSpaces(

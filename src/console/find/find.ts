@@ -37,7 +37,7 @@ export function findPages({ brand }: ConsoleRoutes, { queries, settings }: PageD
 
   brand.get('/console/find', 'Viewer', async (visit) => {
     const communities = await queries.spaces.communities();
-    const { filter, problems } = readFilter(visit.query, visit.now, communities);
+    const { filter, problems } = readFilter(visit.query, visit.now, { communities });
     const { asked } = filter;
     const form = filterForm({ ...visit, filter, communities, problems, currency });
     return {
@@ -58,7 +58,7 @@ ${
     };
   });
 
-  const wantedBy = ({ account }: BrandVisit) => ({ account, serviceFeePercent, includeInactive: true });
+  const wantedBy = ({ account }: BrandVisit) => ({ by: account, serviceFeePercent, includeInactive: true });
 
   async function found(visit: BrandVisit, wanted: FindFilter, communities: readonly Community[]): Promise<Html> {
     const { results, filter } = await searchPage(queries, wanted, wantedBy(visit));
@@ -121,7 +121,7 @@ ${
   /** The next day on which a space that is what the rest of the filter asks for is free, with its filter. */
   async function nextDay({ account, now }: BrandVisit, filter: FindFilter) {
     const { dates = [], month: _, weekdays: __, ...rest } = filter.asked;
-    const search = { account, serviceFeePercent, limit: 0 };
+    const search = { by: account, serviceFeePercent, limit: 0 };
     const anyDay = await queries.spaceSearch({ ...search, filter: rest });
     if (isRefusal(anyDay) || anyDay.total === 0) return undefined;
     const last = dates.at(-1);

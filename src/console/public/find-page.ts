@@ -21,9 +21,13 @@ export const ROOMS = '/rooms';
 export const COMPARED_ROOMS = `${ROOMS}/compare`;
 
 /** The search for published spaces, for everyone: the same as that of a brand. */
-export async function publicFindPage({ queries, settings }: Deps, query: Form, now: number): Promise<PublicPage> {
+export async function publicFindPage(
+  { queries, settings }: Deps,
+  query: Form,
+  { now, network }: { readonly now: number; readonly network: string },
+): Promise<PublicPage> {
   const { currency, serviceFeePercent, publicUrl } = settings;
-  const { filter: asked, problems } = readFilter(query, now, []);
+  const { filter: asked, problems } = readFilter(query, now, { communities: [], isPublic: true });
   const form = filterForm({ query, now, filter: asked, communities: [], problems, currency, path: ROOMS });
   return {
     title: 'Find a room',
@@ -34,7 +38,7 @@ export async function publicFindPage({ queries, settings }: Deps, query: Form, n
   };
 
   async function found(): Promise<Html> {
-    const wanted = { account: undefined, serviceFeePercent };
+    const wanted = { by: { kind: 'Stranger', network } as const, serviceFeePercent };
     const { results, filter } = await searchPage(queries, asked, wanted);
     if (results.total === 0)
       return emptyState(

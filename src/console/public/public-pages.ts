@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { networkOf } from '../../auth/networks.ts';
 import { assetUrl, embedScript } from '../../html/assets.ts';
 import { html, named } from '../../html/html.ts';
 import { htmlDocument, pageHeaders, sendProblem } from '../../html/layout.ts';
@@ -47,9 +48,10 @@ export function publicPages(scope: FastifyInstance, deps: Deps): void {
     },
   );
 
-  scope.get(ROOMS, { config: PER_MINUTE }, async ({ query }, reply) =>
-    sendPublicPage(reply, await publicFindPage(deps, new Form(query), clock())),
-  );
+  scope.get(ROOMS, { config: PER_MINUTE }, async ({ query, ip }, reply) => {
+    const of = { now: clock(), network: networkOf(ip) };
+    return sendPublicPage(reply, await publicFindPage(deps, new Form(query), of));
+  });
 
   scope.get(COMPARED_ROOMS, { config: PER_MINUTE }, async ({ query }, reply) =>
     sendPublicPage(reply, await publicComparePage(deps, new Form(query))),

@@ -1,6 +1,7 @@
 import { daysLater, daysOfMonth, isMonth, localDate, monthsLater } from '../../domain/calendar.ts';
 import { type Address, addressLine, capacityOf } from '../../domain/description.ts';
 import type { PlainDate } from '../../domain/ids.ts';
+import { SEARCHED_MONTHS_AHEAD } from '../../domain/limits.ts';
 import { priceOf } from '../../domain/pricing.ts';
 import { amount, duration, monthName } from '../../html/formats.ts';
 import { type Html, html, named, namedText, written } from '../../html/html.ts';
@@ -20,8 +21,6 @@ import type { PublicPage } from './public-page.ts';
 
 type Deps = Pick<PageDeps, 'queries' | 'settings'>;
 
-/** How many months ahead the free days can be looked at. */
-const MONTHS_AHEAD = 24;
 /** The month that is shown at first is that of the day so many days ahead. */
 const SOON_DAYS = 7;
 
@@ -98,7 +97,7 @@ export async function monthOf(
   const { space } = published;
   const today = localDate(now, space.timeZone);
   const first = today.slice(0, 7);
-  const last = monthsLater(first, MONTHS_AHEAD);
+  const last = monthsLater(first, SEARCHED_MONTHS_AHEAD);
   // The last days of a month would say little.
   const shown = daysLater(today, SOON_DAYS).slice(0, 7);
   const month = isMonth(typed) && typed >= first && typed <= last ? typed : shown;
