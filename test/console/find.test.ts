@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { monthsLater } from '../../src/domain/calendar.ts';
+import { AMENITIES } from '../../src/domain/description.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
@@ -143,6 +144,39 @@ describe('navigating from Find to a space and back', () => {
     }
     expect(chosenOf(nextDay)).toBe('10');
     expect(chosenOf(refused)).toBe('10');
+  });
+
+  test('the longest search that the form can make is not lost', async () => {
+    const fields = {
+      guests: '100000',
+      place: '語'.repeat(200),
+      date: 'Wed 25 November 2026',
+      hour: '23',
+      max: '99,999,999,999.99',
+      date2: 'Wed 25 November 2026',
+      date3: 'Wed 25 November 2026',
+      month: monthsLater(freshDate().slice(0, 7), 1),
+      weekday: 'Wednesday',
+      kind: 'PrivateDining',
+      community: String(community),
+      name: '語'.repeat(200),
+      within: '100',
+      sort: 'rating',
+    };
+    const form = await brand.open('/console/find');
+    for (const name of ['place', 'name']) expect(form.text).toMatch(new RegExp(`name="${name}"[^>]* maxlength="200"`));
+    const query = new URLSearchParams(fields);
+    for (const amenity of AMENITIES) query.append('amenity', amenity);
+    const list = `/console/find?${query}`;
+    const page = await brand.request(`/console/find/${cheap}`, { headers: { referer: `${running.url}${list}` } });
+    expect(backOf(page)).toBe(list);
+    // The month of the space is opened from an address that has the way back, and has it, too: a request has both.
+    const [month] = linksOf(page, `/console/find/${cheap}/month`);
+    const opened = await brand.request(month?.href ?? '', { headers: { referer: `${running.url}${month?.href}` } });
+    expect(opened.status).toBe(200);
+    // Proxies take addresses of up to 8 KiB.
+    expect(month?.href.length).toBeLessThan(8_000);
+    expect(backOf(await brand.open(backOf(opened)))).toBe(list);
   });
 
   test('a back link to another site is ignored', async () => {

@@ -2,7 +2,7 @@ import { AMENITY_LABELS, KIND_LABELS } from '../../contract/description.ts';
 import { localMonth, monthsLater, WEEKDAYS } from '../../domain/calendar.ts';
 import type { Community } from '../../domain/community.ts';
 import { AMENITIES, SPACE_KINDS } from '../../domain/description.ts';
-import { CAPACITY, HOUR } from '../../domain/limits.ts';
+import { CAPACITY, HOUR, SEARCH, SEARCHED_MONTHS_AHEAD } from '../../domain/limits.ts';
 import { DEFAULT_WITHIN_KM, type SpaceOrder } from '../../domain/space-search.ts';
 import { clock, monthName } from '../../html/formats.ts';
 import { flag, type Html, html, namedText } from '../../html/html.ts';
@@ -12,8 +12,6 @@ import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { earliestDate, FIND_LABELS, type FindFilter, findPath, NARROWING, narrowed, without } from './find-filter.ts';
 
-/** Months that can be chosen. */
-const MONTHS = 18;
 /** Distances that can be chosen, in kilometres. */
 const DISTANCES = [2, 5, 10, DEFAULT_WITHIN_KM, 50, 100];
 const SORTS: readonly { readonly value: Exclude<SpaceOrder, 'id'>; readonly label: string }[] = [
@@ -22,6 +20,8 @@ const SORTS: readonly { readonly value: Exclude<SpaceOrder, 'id'>; readonly labe
   { value: 'rating', label: 'Rating' },
   { value: 'distance', label: 'Distance' },
 ];
+
+const SEARCHED_TEXT = { maxlength: SEARCH.max, autocomplete: 'off' };
 
 const any = (label: string): Option => ({ value: '', label });
 
@@ -43,7 +43,7 @@ export function filterForm(of: FormOf): Html {
   const date = asked.month === undefined ? query.text('date') || (asked.dates?.[0] ?? '') : '';
   return html`<form class="card fields" method="get" action="${path ?? '/console/find'}"><div class="find-filter">
 ${field({ ...control('guests', FIND_LABELS.guests), type: 'number', attributes: { min: 1, max: CAPACITY.max, inputmode: 'numeric' } })}
-${field({ ...control('place', FIND_LABELS.place), attributes: { autocomplete: 'off', placeholder: 'City, street, house' } })}
+${field({ ...control('place', FIND_LABELS.place), attributes: { ...SEARCHED_TEXT, placeholder: 'City, street, house' } })}
 ${dateField({ ...control('date', FIND_LABELS.date), value: date, earliest: earliestDate(now) })}
 ${select({ ...control('hour', FIND_LABELS.hour), options: [any('Any start time'), ...hours] })}
 ${field({ ...control('max', `${FIND_LABELS.max} (${currency})`), attributes: { inputmode: 'decimal', autocomplete: 'off' } })}
@@ -63,7 +63,7 @@ function moreFields({ query, now, communities, problems }: FormOf): Html {
   const names = communities.map(({ communityId, name }) => ({ value: String(communityId), label: namedText(name) }));
   const kinds = SPACE_KINDS.map((kind) => ({ value: kind, label: KIND_LABELS[kind] }));
   const first = localMonth(now, 'UTC');
-  const months = Array.from({ length: MONTHS }, (_, at) => monthsLater(first, at));
+  const months = Array.from({ length: SEARCHED_MONTHS_AHEAD }, (_, at) => monthsLater(first, at));
   const ticked = query.all('amenity');
   return html`<details class="find-more"${flag('open', isOpen)}>
 <summary>More${used > 0 && ` (${used} in use)`}: other dates, any Saturday in a month, kind, amenities, order</summary>
@@ -80,7 +80,7 @@ ${select({
 })}
 ${select({ ...control('kind', FIND_LABELS.kind), options: [any('Any kind'), ...kinds] })}
 ${names.length > 0 && select({ ...control('community', FIND_LABELS.community), options: [any('Any community'), ...names] })}
-${field({ ...control('name', FIND_LABELS.name), attributes: { autocomplete: 'off' } })}
+${field({ ...control('name', FIND_LABELS.name), attributes: SEARCHED_TEXT })}
 ${select({
   ...control('within', FIND_LABELS.within),
   hint: 'With coordinates as the place, such as 52.52, 13.40',

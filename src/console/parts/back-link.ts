@@ -18,8 +18,11 @@ const RETURN = 'return';
 const LISTS =
   /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|find|bookings|spaces|reviews|charges|webhooks\/[\w-]+)(?:\?[\w\-.~%&=:+,*]*)?$/;
 const CHOSEN_SPACES = /^\/console\/find\/(?:shortlist|compare)(?:\?[\w&=]*)?$/;
-/** The longest address of a list, in characters. */
-const LONGEST = 600;
+/**
+ * The longest address of a list, in characters: more than the longest search for spaces. Carried in another address it grows to 8,000, and a
+ * request, which has one in its own address and one as the page that it comes from, stays within the 16 KiB of its headers.
+ */
+const LONGEST = 4_600;
 
 /** The list that a page was opened from. Undefined if it was not. @param restored the form that the page fills in again */
 export function listOpenedFrom(request: FastifyRequest, publicUrl: string, restored?: Form): string | undefined {
