@@ -26,12 +26,14 @@ const MOST_ADDRESSES = 50_000;
 export function publicPages(scope: FastifyInstance, deps: Deps): void {
   const { queries, settings, views, clock } = deps;
 
-  scope.get<{ Params: { house: string } }>('/h/:house', { config: PER_MINUTE }, async ({ params }, reply) => {
+  scope.get<{ Params: { house: string } }>('/h/:house', { config: PER_MINUTE }, async ({ params, query }, reply) => {
     const id = idIn(params.house);
     const house = id === undefined ? undefined : await queries.published.house(id);
     if (house === undefined) return notPublished(reply);
     const path = housePath(house.community);
-    return path === `/h/${params.house}` ? sendPublicPage(reply, await housePage(deps, house)) : moved(reply, path);
+    return path === `/h/${params.house}`
+      ? sendPublicPage(reply, await housePage(deps, house, new Form(query)))
+      : moved(reply, path);
   });
 
   scope.get<{ Params: { house: string; room: string } }>(

@@ -3,13 +3,14 @@ import type { Community } from '../../domain/community.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { MAX_SITES } from '../../domain/limits.ts';
 import type { Space } from '../../domain/space.ts';
-import { counted, shortDate } from '../../html/formats.ts';
+import { shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { editedIn, outdatedProblems, seenField } from '../parts/described-form.ts';
 import { choices, controlsOf, postForm, problemOf, textArea } from '../parts/forms.ts';
 import { housePath, roomPath } from '../parts/public-addresses.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
+import { type SpacePage, searchedSpaces, spacePage } from '../parts/space-pages.ts';
 import { dataTable, labelledColumn, rowHeading } from '../parts/tables.ts';
 import { Form, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
@@ -73,18 +74,14 @@ export function publicationPages(
     problems: Problems = {},
   ): Promise<PageContent> {
     const current = storedOf(spaces, house);
-    const views = await pageViews.inLast30Days(spaces.filter(({ facts }) => facts?.published));
     const ticked = new Set(typed.all('published'));
     const list = spaces.map((space) => ({
       value: String(space.spaceId),
       label: named(space.name),
-      hint:
-        space.facts?.published &&
-        html`Opened ${counted(totalOf(views.get(space.spaceId)), 'time')} in the last 30 days.`,
       checked: ticked.has(String(space.spaceId)),
     }));
     const content = html`${seenField(typed, current, FIELDS)}
-${choices({ name: 'published', label: 'Spaces with a public page', problems }, 'checkbox', list)}
+${list.length > 0 && choices({ name: 'published', label: 'Spaces with a public page', problems }, 'checkbox', list)}
 ${textArea({
   ...controlsOf(typed, problems)('sites', LABELS.sites),
   value: typed.lines('sites'),
@@ -92,30 +89,42 @@ ${textArea({
   attributes: { rows: 3, spellcheck: 'false' },
 })}
 <div><button class="button">Save</button></div>`;
-    const published = spaces.filter(({ facts }) => facts?.published);
+    const shown = spacePage([{ spaces: spaces.filter(({ facts }) => facts?.published) }], visit.query);
+    const published = shown.groups.flatMap((group) => group.spaces);
+    const views = await pageViews.inLast30Days(published);
     return {
       title: 'Public pages',
       lead: `Everyone can see a published space: photos, description without “${SPACE_DESCRIPTION_LABELS.access}”, price, free days and
 reviews without names. Never who books it, or what for.`,
       back: { href: PATH, label: 'Spaces' },
-      problems,
+      problems: { ...shown.problems, ...problems },
       main: html`${postForm(visit, PUBLIC_PATH, 'card fields narrow')`${content}`}
-${published.length > 0 && addresses(house, published)}${viewsByDay(published, views)}`,
+${addresses(house, shown, views)}${viewsByDay(published, views)}`,
     };
   }
 
-  const addresses = (house: Community, published: readonly Space[]): Html => {
+  function addresses(house: Community, shown: SpacePage<Space>, views: Views): Html | undefined {
+    const published = shown.groups.flatMap((group) => group.spaces);
+    const [first] = published;
+    if (first === undefined && shown.text === '') return undefined;
     const link = (path: string) => html`<a href="${path}">${settings.publicUrl}${path}</a>`;
-    return html`<section class="card"><h2>Addresses</h2>
-<dl class="facts"><dt>Your house</dt><dd>${link(housePath(house))}</dd>
-${published.map((space) => html`<dt>${named(space.name)}</dt><dd>${link(roomPath(house, space))}</dd>`)}</dl></section>
-<section class="card"><h2>A calendar on your website</h2>
-<p>Where the calendar is to be, with the number of the space:</p>
-${published.map(
-  ({ spaceId, name }) => html`<p>${named(name)}</p>
-<pre><code>${`<div data-venue-space="${spaceId}"></div>\n<script src="${settings.publicUrl}/embed.js" async></script>`}</code></pre>`,
-)}</section>`;
-  };
+    const table = dataTable('Published spaces', published, [
+      rowHeading('Space', 'long', ({ name }) => named(name)),
+      labelledColumn('Number', 'number', ({ spaceId }) => String(spaceId)),
+      labelledColumn('Address', 'long', (space) => link(roomPath(house, space))),
+      labelledColumn('Opened in 30 days', 'number', ({ spaceId }) => String(totalOf(views.get(spaceId)))),
+    ]);
+    return html`<section class="card"><h2>Addresses</h2><p>Your house: ${link(housePath(house))}</p>
+${searchedSpaces(PUBLIC_PATH, shown, table)}</section>${first && calendarOf(first)}`;
+  }
+
+  function calendarOf({ spaceId, name }: Space): Html {
+    const snippet = `<div data-venue-space="${spaceId}"></div>
+<script src="${settings.publicUrl}/embed.js" async></script>`;
+    return html`<section class="card"><h2>A calendar on your website</h2>
+<p>Where the calendar of ${named(name)} is to be. The calendars of others have their numbers.</p>
+<pre><code>${snippet}</code></pre></section>`;
+  }
 }
 
 type Views = Awaited<ReturnType<PageDeps['pageViews']['inLast30Days']>>;

@@ -1,22 +1,20 @@
 import { WEEKDAYS } from '../../domain/calendar.ts';
 import type { DayHours } from '../../domain/events.ts';
 import type { SpaceId } from '../../domain/ids.ts';
-import { hasLength, SEARCH } from '../../domain/limits.ts';
 import type { Photo } from '../../domain/photos.ts';
 import { priceOf } from '../../domain/pricing.ts';
-import { folded, isCalled, wordsOf } from '../../domain/searched-text.ts';
 import type { Space } from '../../domain/space.ts';
 import { horizonOf } from '../../domain/time-slots.ts';
-import { amount, clock, counted, duration, hours, zoneName } from '../../html/formats.ts';
+import { amount, clock, duration, hours, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { coverOf } from '../../html/photo-views.ts';
 import type { PageContent } from '../parts/answer.ts';
 import { onlyZone, zoneNote } from '../parts/booking-views.ts';
-import { actionButton, confirm, field, hasProblems } from '../parts/forms.ts';
+import { actionButton, confirm } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
+import { spacePage, spacesWithSearch } from '../parts/space-pages.ts';
 import { column, dataTable, labelledColumn, rowHeading } from '../parts/tables.ts';
-import type { Problems } from '../parts/typed-form.ts';
 import { may, type Settings, type Visit } from '../parts/visit.ts';
 
 export const PATH = '/console/spaces';
@@ -121,7 +119,7 @@ takes no new bookings until you reopen it. Existing ones are kept.`
 /** Spaces that are shown together. */
 type Group = { readonly name?: string; readonly spaces: readonly Space[] };
 
-/** More spaces than these are shown as a table with a search. */
+/** More spaces than these are shown as a table with a search, in pages. */
 const MAX_CARDS = 8;
 
 /** The spaces that the list shows as cards with pictures. */
@@ -159,38 +157,16 @@ ${isManager && buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</di
       main: html`${zoneNote(onlyZone(spaces))}${groups.map((group) => cards(visit, group, photos))}`,
     };
 
-  const text = visit.query.text('q');
-  const problems = hasLength(text, SEARCH) ? {} : { q: `Search for at most ${SEARCH.max} characters.` };
-  const search = searchForm(text, problems);
+  const shown = spacePage(groups, visit.query);
+  const zone = onlyZone(shown.matching);
+  const tables = shown.groups.map(
+    ({ name, spaces }) => html`${groupHeading(name)}${spaceTable(spaces, name, zone, visit.settings)}`,
+  );
   return {
     ...page,
-    problems,
-    main: html`${search}${!hasProblems(problems) && searchResults(text, groups, visit.settings)}`,
+    problems: shown.problems,
+    main: spacesWithSearch(PATH, shown, html`${zoneNote(zone)}${tables}`),
   };
-}
-
-const searchForm = (text: string, problems: Problems): Html =>
-  html`<form class="search short" method="get" action="${PATH}" role="search" aria-label="Spaces">
-${field({ name: 'q', label: 'Name contains', value: text, problems, attributes: { autocomplete: 'off', spellcheck: 'false' } })}
-<button class="button">${icon('search')} Search</button>
-</form>`;
-
-function searchResults(text: string, groups: readonly Group[], settings: Settings): Html {
-  const words = wordsOf(text);
-  const found = groups
-    .map((group) => ({
-      ...group,
-      spaces: group.spaces.filter(({ name }) => text === '' || isCalled([folded(name)], words)),
-    }))
-    .filter((group) => group.spaces.length > 0);
-  const matching = found.flatMap((group) => group.spaces);
-  const all = html`<a class="on-screen" href="${PATH}">Show all spaces</a>`;
-  if (matching.length === 0) return emptyState('search', 'Nothing found', all)`No spaces match ‘${named(text)}’.`;
-  const closed = matching.filter(({ active }) => !active).length;
-  const results = text !== '' && html`Results for ‘${named(text)}’: `;
-  const count = html`${results}${counted(matching.length, 'space')}${closed > 0 && `, ${closed} of them closed`}.`;
-  return html`<p class="muted">${count} ${text !== '' && all}</p>${zoneNote(onlyZone(matching))}
-${found.map(({ name, spaces }) => html`${groupHeading(name)}${spaceTable(spaces, name, onlyZone(matching), settings)}`)}`;
 }
 
 const groupHeading = (name: string | undefined): Html | undefined =>
