@@ -1,11 +1,8 @@
 import { type Account, accountKey } from '../domain/account.ts';
 import { createFairQueue } from '../event-loop/fair-queue.ts';
 
-/** People without an account, who share turns by network. */
-export type Stranger = { readonly kind: 'Stranger'; readonly network: string };
-
-/** Whom a search is for. */
-export type Searcher = Account | Stranger;
+/** Whom a search is for: an account, or people without one. */
+export type Searcher = Account | { readonly kind: 'Stranger'; readonly network: string };
 
 /** One at a time: a search computes nearly all of its time. Those that wait longer are refused before their request is answered as late. */
 const TURNS = { atOnce: 1, withinMs: 5_000 };

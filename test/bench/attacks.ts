@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   type Answers,
   type Attack,
@@ -114,6 +115,14 @@ const ATTACKS = {
 
 export type AttackName = keyof typeof ATTACKS;
 
+/** Attacks that begin with their first answer: until then, they make what they send, and others wait for nothing. */
+const BEGIN_WITH_ANSWER: ReadonlySet<AttackName> = new Set(['photos']);
+
+async function sayBegun(name: AttackName, answers: Answers): Promise<void> {
+  while (BEGIN_WITH_ANSWER.has(name) && Object.keys(answers).length === 0) await pause(50);
+  process.stdout.write(BEGUN);
+}
+
 if (import.meta.main) {
   const attack: Attack & { readonly name: AttackName } = JSON.parse(await text(process.stdin));
   const answers: Answers = {};
@@ -123,6 +132,6 @@ if (import.meta.main) {
   });
   // Sockets that are not read keep no process alive.
   setInterval(() => {}, 60_000);
-  process.stdout.write(BEGUN);
+  void sayBegun(attack.name, answers);
   await ATTACKS[attack.name](attack, answers);
 }

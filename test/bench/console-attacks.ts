@@ -135,7 +135,7 @@ export const CONSOLE_ATTACKS = {
     });
   },
 
-  /** Loads public pages from ever new addresses: of spaces, of their house with all of them, and what search engines read. */
+  /** Loads public pages from ever new addresses: of spaces, of their house with all of them, searches, and what search engines read. */
   async visitors(attack: Attack, answers: Answers) {
     const browser = new Browser(originOf(attack));
     await browser.signIn(attack.user);
@@ -145,6 +145,7 @@ export const CONSOLE_ATTACKS = {
     const paths = [
       '/sitemap.xml',
       '/h/1',
+      ...Array.from({ length: 8 }, (_, at) => `/rooms?month=${dateIn(60 * (at + 1)).slice(0, 7)}&guests=${at + 1}`),
       ...published.flatMap((id) => [`/h/1/${id}`, `/embed/${id}?month=${dateIn(60).slice(0, 7)}`]),
     ];
     const { host } = new URL(originOf(attack));
