@@ -26,7 +26,7 @@ type Owner = { readonly community: Community; readonly name: string; readonly ad
 
 /**
  * Hours of spaces that are kept, so that searches of the same days need no read: of 10,000 spaces all days for which people without an account
- * may search, which take 59 MB. Their searches thus remove none that accounts need.
+ * may search, which take 47 MB. Their searches thus remove none that accounts need.
  */
 const MAX_KEPT = 10_000 * 31 * (SEARCHED_MONTHS_AHEAD + 1);
 
