@@ -148,12 +148,15 @@ export const CONSOLE_ATTACKS = {
       ...Array.from({ length: 8 }, (_, at) => `/rooms?month=${dateIn(60 * (at + 1)).slice(0, 7)}&guests=${at + 1}`),
       ...published.flatMap((id) => [`/h/1/${id}`, `/embed/${id}?month=${dateIn(60).slice(0, 7)}`]),
     ];
+    // With the names that the pages lead to.
+    const named = await Promise.all(paths.map(async (path) => (await browser.open(path)).url));
     const { host } = new URL(originOf(attack));
     let sent = 0;
     await repeat(32, async () => {
       sent += 1;
+      const { pathname = '', search = '' } = named[sent % named.length] ?? {};
       const options = { localAddress: localAddress(sent), headers: { host }, method: 'GET', body: '' };
-      count(answers, await ask(new URL(paths[sent % paths.length] ?? '', attack.url), options));
+      count(answers, await ask(new URL(`${pathname}${search}`, attack.url), options));
     });
   },
 

@@ -45,12 +45,16 @@ const ATTACKS = {
   // The last one: its deliveries go on in every process that starts later.
   webhooks: 'while 15 receivers hang',
 } as const satisfies Readonly<Record<AttackName, string>>;
-const NAMES = Object.keys(ATTACKS) as AttackName[];
+/** Default: all of them. */
+const WANTED = process.env.ATTACKS?.split(',');
+const NAMES = (Object.keys(ATTACKS) as AttackName[]).filter((name) => WANTED?.includes(name) ?? true);
 
 export const hostileFigures: Readonly<Record<string, Figure>> = {
   idle: figure('at rest'),
   ...Object.fromEntries(NAMES.map((name) => [name, figure(ATTACKS[name])])),
-  delivery: { name: 'delivery to another account, while 15 receivers hang, p99', unit: 'ms', ...FLOOR },
+  ...(NAMES.includes('webhooks') && {
+    delivery: { name: 'delivery to another account, while 15 receivers hang, p99', unit: 'ms', ...FLOOR },
+  }),
 };
 
 /** How long another account waits for its answers during each attack. Each has a service process of its own, with cold caches. */
