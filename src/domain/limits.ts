@@ -103,7 +103,6 @@ export const CUSTOMER_CONTACT: TextLimit = { min: 0, max: 500 };
 /** What a community writes down about a customer. */
 export const CUSTOMER_NOTE: TextLimit = { min: 0, max: 2_000 };
 
-
 /** How many months ahead people without an account may look for free days. The form of the search offers as many to all. */
 export const SEARCHED_MONTHS_AHEAD = 18;
 /** Dates that one search for spaces may have. */
