@@ -1,4 +1,4 @@
-import type { Recorded, SpaceChanged, SpaceEvent, SpacePhotosChanged } from '../src/domain/events.ts';
+import type { Recorded, SpaceChanged, SpaceDescribed, SpaceEvent, SpacePhotosChanged } from '../src/domain/events.ts';
 import type { Timestamp } from '../src/domain/ids.ts';
 import { evolveSpace, type Space } from '../src/domain/space.ts';
 import { projection } from './projection.ts';
@@ -9,13 +9,22 @@ export type SpaceDocument = Space & {
   readonly formerNames?: readonly string[];
   /** When its name was changed last. */
   readonly renamedAt?: Timestamp;
+  /** Marks those that people without an account see. */
+  readonly isPublished?: 'yes';
 };
 
 /** A document must not grow without end. */
 const MAX_FORMER_NAMES = 100;
 
-const evolve = (space: SpaceDocument | undefined, event: Exclude<SpaceEvent, SpaceChanged>) =>
+const evolve = (space: SpaceDocument | undefined, event: Exclude<SpaceEvent, SpaceChanged | SpaceDescribed>) =>
   evolveSpace(space, event);
+
+function described(space: SpaceDocument | undefined, event: Recorded<SpaceDescribed>): SpaceDocument | undefined {
+  const next: SpaceDocument | undefined = evolveSpace(space, event);
+  if (next === undefined) return undefined;
+  const { isPublished: _, ...others } = next;
+  return next.facts?.published === true ? { ...others, isPublished: 'yes' } : others;
+}
 
 function changed(space: SpaceDocument | undefined, event: Recorded<SpaceChanged>): SpaceDocument | undefined {
   const next = evolveSpace(space, event);
@@ -28,14 +37,19 @@ function changed(space: SpaceDocument | undefined, event: Recorded<SpaceChanged>
 /** Every space with its current terms and its former names. */
 export const spaces = projection<SpaceDocument, Exclude<SpaceEvent, SpacePhotosChanged>>({
   name: 'spaces',
-  version: 6,
-  indexes: [{ fields: ['communityId', 'spaceId'] }, { fields: ['spaceId'] }],
+  version: 7,
+  indexes: [
+    { fields: ['communityId', 'spaceId'] },
+    { fields: ['spaceId'] },
+    { fields: ['communityId', 'spaceId'], where: { isPublished: 'yes' } },
+    { fields: ['spaceId'], where: { isPublished: 'yes' } },
+  ],
   key: (event) => String(event.data.spaceId),
   on: {
     SpaceAdded: evolve,
     SpaceChanged: changed,
     SpaceClosed: evolve,
     SpaceOpened: evolve,
-    SpaceDescribed: evolve,
+    SpaceDescribed: described,
   },
 });

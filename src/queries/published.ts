@@ -1,21 +1,36 @@
 import { communities } from '../../projections/communities.ts';
 import { type SpaceDocument, spaces } from '../../projections/spaces.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import type { Community } from '../domain/community.ts';
+import { defined } from '../domain/defined.ts';
 import type { PlainDate } from '../domain/ids.ts';
+import { type CommunityId, communityId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import { grouped } from '../domain/space-groups.ts';
 import { createDescriptionQueries } from './descriptions.ts';
 import type { createOpenDaysQuery } from './open-days.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { createSpaceRatingQueries } from './space-ratings.ts';
-import { communitiesById, isPublished, spacesById } from './spaces.ts';
+import { communitiesById, isPublished } from './spaces.ts';
 
 /** A published space, and its community. */
 export type Published = { readonly space: Space; readonly community: Community };
 
 /** Published spaces are read as by their communities, which may see the ratings and the reviews of these. */
 const ownerOf = ({ communityId }: Pick<Space, 'communityId'>): Account => ({ kind: 'Community', id: communityId });
+
+/** Published spaces of one community, or all of them. */
+const publishedSpaces = declareQuery(
+  spaces,
+  (owner: CommunityId | undefined): Find<SpaceDocument> => ({
+    where: { isPublished: 'yes', ...defined({ communityId: owner }) },
+    sort: [{ field: 'spaceId' }],
+  }),
+  [undefined],
+  [communityId(1)],
+);
 
 /**
  * What people without an account see: spaces that their communities have published, their houses, and on which days they are free. Nothing of
@@ -73,8 +88,7 @@ export function createPublishedQueries(deps: QueryDeps, openDays: ReturnType<typ
     async house(communityId: number) {
       const community = await readModels.collection(communities).get(String(communityId));
       if (community === undefined) return undefined;
-      const owned = await readModels.collection(spaces).list(spacesById(community.communityId));
-      const published = owned.filter(isPublished);
+      const published = await readModels.collection(spaces).list(publishedSpaces(community.communityId));
       if (published.length === 0) return undefined;
       const [about, rated] = await Promise.all([
         descriptions.ofHouse(community),
@@ -86,11 +100,11 @@ export function createPublishedQueries(deps: QueryDeps, openDays: ReturnType<typ
     /** Every published space. */
     async all(): Promise<readonly Published[]> {
       const [listed, owners] = await Promise.all([
-        readModels.collection(spaces).list(spacesById(undefined)),
+        readModels.collection(spaces).list(publishedSpaces(undefined)),
         readModels.collection(communities).list(communitiesById()),
       ]);
       const byId = new Map(owners.map((owner) => [owner.communityId, owner]));
-      return listed.filter(isPublished).flatMap((space) => {
+      return listed.flatMap((space) => {
         const community = byId.get(space.communityId);
         return community === undefined ? [] : [{ space, community }];
       });

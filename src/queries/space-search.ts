@@ -52,6 +52,9 @@ export type FoundSpace = NamedSpace & {
   readonly freeDays?: readonly FreeDay[];
 };
 
+/** `blockedBy`: the communities that take no requests of the account, whose spaces are not offered to it. */
+type Search = SpaceSearch & { readonly blockedBy: ReadonlySet<CommunityId> | undefined };
+
 export type SpaceResults = {
   /** How many there are, and how many of them are free on one of the days. */
   readonly total: number;
@@ -74,7 +77,7 @@ type Candidate = Ranked & {
 export function createSpaceSearch(deps: QueryDeps) {
   const { clock, readModels } = deps;
   const withIndex = createSpaceIndex(deps);
-  const { communityOf } = createSpaceQueries(deps);
+  const { communityOf, communitiesBlocking } = createSpaceQueries(deps);
 
   /** The communities, among those of rated spaces, whose reviews the account may read. */
   async function readable(by: Searcher, rated: Iterable<CommunityId>): Promise<ReadonlySet<CommunityId>> {
@@ -104,13 +107,14 @@ export function createSpaceSearch(deps: QueryDeps) {
     if (communityId !== undefined && by.kind !== 'Stranger' && (await communityOf(by, communityId)) === undefined)
       return refuse('ResourceNotFound', `There is no community ${communityId}.`);
     const days = searchedDays(filter, now);
-    return withIndex(by, days ?? [], (index) => resultsIn(index, search, days, now));
+    const blockedBy = by.kind === 'Stranger' ? undefined : await communitiesBlocking(by);
+    return withIndex(by, days ?? [], (index) => resultsIn(index, { ...search, blockedBy }, days, now));
   };
 
   /** Compares all spaces of the index. */
   async function resultsIn(
     index: SpaceIndex,
-    search: SpaceSearch,
+    search: Search,
     days: readonly PlainDate[] | undefined,
     now: number,
   ): Promise<SpaceResults> {
@@ -203,7 +207,7 @@ const isFoundBy = (by: Searcher, space: Space): boolean =>
 /** The spaces that are what the filter asks for. */
 async function candidatesOf(
   { spaces }: SpaceIndex,
-  { by, filter, includeInactive = false, includeTaken = false }: SpaceSearch,
+  { by, filter, blockedBy, includeInactive = false, includeTaken = false }: Search,
   { offer }: ReturnType<typeof comparing>,
 ): Promise<readonly Candidate[]> {
   const nextSlice = yieldEvery(1);
@@ -212,6 +216,7 @@ async function candidatesOf(
   for (const [at, { space, searched }] of spaces.entries()) {
     if (at % STEP === 0) await nextSlice();
     if (!isFoundBy(by, space) || !(space.active || includeInactive)) continue;
+    if (blockedBy?.has(space.communityId)) continue;
     const match = matches(searched);
     const offered = match && offer(space, at);
     if (offered === undefined || !(offered.isFree || includeTaken)) continue;

@@ -148,7 +148,7 @@ function addressesOf(): readonly string[] {
 }
 
 /** Whether a page shows start times of the days with bookings, or which rooms have one. */
-const showsHours = (path: string): boolean => /^\/rooms\?.*(?:date=2026-12-1[01]|hour=)/.test(path);
+const showsHours = (path: string): boolean => /^\/(?:rooms|sign-up)\?.*(?:date=2026-12-1[01]|hour=)/.test(path);
 
 let networks = 0;
 
