@@ -8,6 +8,7 @@ import { closureAddPages } from './calendar/closure-add.ts';
 import { closureChangePages } from './calendar/closure-change.ts';
 import { closureImportPages } from './calendar/closure-import.ts';
 import { closurePages } from './calendar/closures.ts';
+import { weekPages } from './calendar/week-page.ts';
 import { apiKeyPages } from './connections/api-keys.ts';
 import { calendarFeedPages } from './connections/calendar-feeds.ts';
 import { connectionPages } from './connections/connections.ts';
@@ -50,6 +51,7 @@ const PAGES = [
   inboxPages,
   bulkDecisionPages,
   calendarPages,
+  weekPages,
   closureAddPages,
   closurePages,
   closureChangePages,

@@ -1,8 +1,8 @@
 import type { Account, Actor } from './account.ts';
 import type { BookingDetails, RepeatedField, StoredDetails } from './booking-details.ts';
+import type { AdmissionEvents, BrandEvents, CustomerEvents } from './brand-events.ts';
 import type { Weekday } from './calendar.ts';
 import type { Changes } from './changed-values.ts';
-import type { CustomerDetails } from './customer-details.ts';
 import type { HouseDescription, SpaceDescription } from './description.ts';
 import type { EventTrace } from './event-trace.ts';
 import type {
@@ -266,36 +266,6 @@ type WebhookEvents = {
   WebhookDisabled: OfWebhook & { readonly reason: string };
   WebhookEnabled: OfWebhook;
   WebhookRemoved: OfWebhook;
-};
-
-type OfAdmission = { readonly communityId: CommunityId; readonly brandId: BrandId };
-
-type AdmissionEvents = {
-  /** A community has let a brand in: its requests can be approved. */
-  BrandAdmitted: OfAdmission;
-  /** A community takes no requests of a brand. */
-  BrandTurnedAway: OfAdmission;
-  /** A community approves the requests of a brand at once. */
-  BrandTrusted: OfAdmission;
-};
-
-type CustomerEvents = {
-  /** What a community keeps about a customer changed. Absent: as before; null: nothing any more. */
-  CustomerDescribed: Changes<CustomerDetails<PersonalText>> & OfAdmission;
-};
-
-type BrandEvents = {
-  BrandAdded: {
-    readonly brandId: BrandId;
-    readonly name: string;
-    /** By itself, not by the operator. */
-    readonly signedUp?: true;
-    /** The community that looks after the brand as its customer. */
-    readonly keptBy?: CommunityId;
-  };
-  /** The operator has switched a brand off: everything that it may do is refused, and nothing is lost. */
-  BrandSuspended: { readonly brandId: BrandId; readonly reason?: PersonalText };
-  BrandReinstated: { readonly brandId: BrandId };
 };
 
 type OtherEvents = {

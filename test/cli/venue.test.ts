@@ -273,7 +273,7 @@ describe('errors', () => {
       [['client', 'add', '--brand', '1', '--name', ''], 'name must have 1 to 100 characters.'],
       [['client', 'add', '--brand', '1', '--name', 'x'.repeat(3_000)], 'name must have 1 to 100 characters.'],
       [
-        ['api-key', 'issue', '--brand', '1', '--permissions', '32'],
+        ['api-key', 'issue', '--brand', '1', '--permissions', '64'],
         `permissions must be a sum of these values: ${listOf(Permission)}.`,
       ],
       [['space', 'change', '1', '--answer-hours', '0.5'], 'answerHours must be a whole number, 1 to 2160.'],

@@ -194,7 +194,7 @@ test.each([
   expect(hrefs.filter((href) => /\/\d{4}-\d{2}-\d{2}$/.test(href)).length).toBeGreaterThanOrEqual(days);
   for (const href of new Set(hrefs)) {
     if (href === '/console/calendar/closures') continue;
-    expect(href).toMatch(/^\/console\/calendar(?:\/\d{4}-\d{2}-\d{2})?(?:\?(?:month=\d{4}-\d{2})?(?:&?space=\d+)?)?$/);
+    expect(href).toMatch(/^\/console\/calendar(?:(?:\/week)?\/\d{4}-\d{2}-\d{2})?(?:\?(?:month=\d{4}-\d{2})?(?:&?space=\d+)?)?$/);
     expect((await few.open(href)).status, href).toBe(200);
   }
 });
@@ -465,4 +465,21 @@ test('the plan of today has a line at the minute, and marks the hour', async () 
   expect(across).toContain('<th scope="col" aria-current="time">10:00</th>');
   expect(planOfSpace(plan).markup).toMatch(/<svg class="overlay now"[^>]*viewBox="0 0 1 780"[^>]*><path d="M0 90h1"/);
   expect((await planOfSpaces({ ...plan, minuteNow: undefined })).markup).not.toContain('overlay now');
+});
+
+test('a week shows what holds each space on each day, opens a booking beside it, and leads to the form for a booking', async () => {
+  const [space] = spaceIds;
+  const page = await community.open(`/console/calendar/week/${FULL}`);
+  expect(page.status).toBe(200);
+  const [, id] = /<a class="entry is-[a-z]+" id="b(\d+)" href="([^"]*)"/.exec(page.text) ?? [];
+  const opened = await community.open(`/console/calendar/week/${FULL}?booking=${id}`);
+  expect(opened.text).toContain(`Open booking #${id}`);
+  expect(opened.text).toContain('aria-current="true"');
+  const later = await community.open(`/console/calendar/week/${inDays(81)}`);
+  expect(later.text).toMatch(new RegExp(`/console/bookings/enter\\?space=${space}&amp;date=${inDays(81)}`));
+  for (const wrong of ['2026-02-30', 'x'])
+    expect((await community.open(`/console/calendar/week/${wrong}`)).status).toBe(404);
+  expect((await community.open('/console/calendar/week/9999-12-31')).status).toBe(200);
+  const none = await community.open(`/console/calendar/week/${FULL}?booking=999999`);
+  expect([none.status, none.text.includes('You have no booking')]).toEqual([422, true]);
 });

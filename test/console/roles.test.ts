@@ -17,7 +17,7 @@ import { type Running, startDemo } from './console.fixture.ts';
 /** Tries what each role may do: role × page × form, and role × route × tool of the APIs. */
 
 const PASSWORD = 'correct horse battery';
-const API = 'service.api.read service.api.write service.api.webhooks';
+const API = 'service.api.read service.api.write service.api.webhooks service.api.customers';
 
 type Kind = Account['kind'];
 type Registered = {
@@ -281,6 +281,8 @@ const REST: Readonly<Record<string, Role>> = {
   'POST /bookings': 'Coordinator',
   'GET /bookings/{id}': 'Viewer',
   'GET /bookings/{id}/history': 'Viewer',
+  'GET /customers': 'Coordinator',
+  'POST /customers': 'Coordinator',
   'GET /communities/{communityId}/reviews': 'Viewer',
   'GET /webhooks': 'Manager',
   'POST /webhooks': 'Manager',
@@ -309,12 +311,17 @@ describe.each(ROLES)('a token of a %s', (role) => {
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
     expect(operations.sort()).toEqual(Object.keys(REST).sort());
-    const app = await TestApp.register(running.url);
-    const consent = { email: emailOf('Brand', role), password: PASSWORD, account: accountKey(accounts.Brand) };
-    const { access_token: token } = await app.tokens({ ...consent, scope: API });
-    expect(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())).toMatchObject({ role });
+    const tokenOf = async (kind: Kind): Promise<string> => {
+      const app = await TestApp.register(running.url);
+      const consent = { email: emailOf(kind, role), password: PASSWORD, account: accountKey(accounts[kind]) };
+      const { access_token: token } = await app.tokens({ ...consent, scope: API });
+      expect(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())).toMatchObject({ role });
+      return token;
+    };
+    const tokens = { Brand: await tokenOf('Brand'), Community: await tokenOf('Community') };
     for (const [operation, least] of Object.entries(REST)) {
       const [method = '', path = ''] = operation.split(' ');
+      const token = tokens[path === '/customers' ? 'Community' : 'Brand'];
       const response = await fetch(`${running.url}/api/v1${path.replaceAll(/\{\w+\}/g, 'nope')}`, {
         method,
         headers: { authorization: `Bearer ${token}`, ...(method === 'POST' && { 'content-type': 'application/json' }) },

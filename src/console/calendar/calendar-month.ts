@@ -11,7 +11,7 @@ import { weeksTable } from '../parts/month-days.ts';
 
 /** Bookings shown per day; the rest are counted. */
 export const PER_DAY = 3;
-/** The bookings of a day: how many, and the first of them; and what closes hours of it. For days of the neighbouring months only counts are shown. */
+/** The bookings of a day: how many, and the first of them; and what closes hours of it. */
 export type DayOfMonth = {
   readonly counts: BookingCounts;
   readonly first: readonly BookingDocument[];
@@ -55,8 +55,8 @@ function dayCell(
   ].join(' ');
   const more = total - first.length;
   const spoken = html`<span class="visually-hidden">${longDate(day)}${total === 0 ? ', no bookings' : ', '}</span>`;
-  const closed = isInMonth ? closures.slice(0, PER_DAY) : [];
-  const moreClosed = isInMonth ? closures.length - closed.length : 0;
+  const closed = closures.slice(0, PER_DAY);
+  const moreClosed = closures.length - closed.length;
   const weekday = html`<span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>`;
   const date = html`<span class="date" aria-hidden="true">${weekday}${Number(day.slice(8))}</span>`;
   const totals = total > 0 && html` <span class="counts">${countsText(counts)}</span>`;
@@ -67,7 +67,6 @@ function dayCell(
       moreClosed > 0 && html`<a class="more" href="${href}">${moreClosed} more closed times or own events</a>`
     }`
   }${
-    isInMonth &&
     total > 0 &&
     html`<ul class="entries">${first.map(
       (booking) => html`<li>${entry(booking, space === undefined)}</li>`,
@@ -89,7 +88,7 @@ export const entry = (booking: BookingDocument, withSpace: boolean): Html =>
   }</span></a>`;
 
 /** A closed time or own event in one line: its hours, unless it is the whole day, what it is, and which of the shown spaces it closes. */
-function closureEntry({ closure, spaceIds }: DayClosure, shown: readonly Space[]): Html {
+export function closureEntry({ closure, spaceIds }: DayClosure, shown: readonly Space[]): Html {
   const { closureId, kind, start, until, title } = closure;
   const time = start === 0 && until === 24 ? '' : `${hoursBetween(start, until)} `;
   const what = kind === 'OwnEvent' ? (title ?? 'Own event') : title === undefined ? 'Closed' : `Closed: ${title}`;

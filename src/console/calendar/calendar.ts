@@ -23,6 +23,7 @@ import { bookingPanel } from './booking-panel.ts';
 import { cancelledList, type Group, groupOf, groupPager, groupsOf, groupTabs } from './calendar-day.ts';
 import { countsText, type DayOfMonth, monthTable, openDaysList, PER_DAY } from './calendar-month.ts';
 import { type Plan, planOfSpace, planOfSpaces } from './calendar-plan.ts';
+import { calendarTabs } from './calendar-tabs.ts';
 import { CLOSURES } from './closures.ts';
 
 const PATH = '/console/calendar';
@@ -62,7 +63,8 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
         buttonLink(`${href(today.slice(0, 7))}#today`, 'Today', 'quiet'),
       )}</div>`,
       problems: { ...chosen.problems, ...monthProblem(typed, month) },
-      main: html`<div class="row apart end">${spaceChoice(spaces, chosen, PATH, { month })}${legend}</div>
+      main: html`${calendarTabs('month', dayIn(month, today))}
+<div class="row apart end">${spaceChoice(spaces, chosen, PATH, { month })}${legend}</div>
 <div class="stack full" id="month" data-live-region>${
         hasProblems(chosen.problems)
           ? noSuchSpace(href(month))
@@ -71,9 +73,8 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
     };
   });
 
-  /** The bookings of each day that has some: how many, and the first ones of the days of the month. */
+  /** The bookings of each day that has some: how many, and the first ones. */
   async function firstOfEach(
-    month: string,
     counts: ReadonlyMap<PlainDate, CountsBySpace>,
     { id }: Account,
     spaceId: SpaceId | undefined,
@@ -81,8 +82,8 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
     const withBookings = [...counts].filter(([, bySpace]) => bySpace.size > 0);
     const read = withBookings.map(async ([date, bySpace]): Promise<[PlainDate, Omit<DayOfMonth, 'closures'>]> => {
       const total = totalOf(bySpace.values());
-      const limit = date.startsWith(month) ? PER_DAY : 0;
-      return [date, { counts: total, first: await queries.calendar.firstOn(id, date, total, { limit, spaceId }) }];
+      const first = await queries.calendar.firstOn(id, date, total, { limit: PER_DAY, spaceId });
+      return [date, { counts: total, first }];
     });
     return new Map(await Promise.all(read));
   }
@@ -95,11 +96,12 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
   ): Promise<Html> {
     const shown = shownOf(spaces, chosen);
     const ofMonth = new Map([...counts].filter(([date]) => date.startsWith(month)));
-    const dates = [...ofMonth.keys()];
+    // The weeks that begin and end in the months beside it, too.
+    const dates = [...counts.keys()];
     const [first, last] = [dates[0], dates.at(-1)];
     const closures = first === undefined ? [] : await queries.closures.list(account.id, first, last);
     const [booked, closed, openDays] = await Promise.all([
-      firstOfEach(month, counts, account, chosen.space?.spaceId),
+      firstOfEach(counts, account, chosen.space?.spaceId),
       queries.calendar.closuresOn(
         dates,
         closures,
@@ -162,7 +164,8 @@ ${openDaysList(month, openDays, shown.length === 1)}`;
         ...defined({ date: problem }),
         ...(typed !== '' && booking === undefined && { '': `You have no booking “${namedText(typed)}”.` }),
       },
-      main: html`<div class="row apart end">${dayForm(date, problem === undefined ? date : picked, problem, fields)}${
+      main: html`${calendarTabs('day', date)}
+<div class="row apart end">${dayForm(date, problem === undefined ? date : picked, problem, fields)}${
         spaces.length > 0 && html`${spaceChoice(spaces, chosen, `${PATH}/${date}`)}${legend}`
       }</div>
 ${isWrong ? noSuchSpace(href(date)) : await schedule(visit, plan, spaces, chosen.space, day, panel)}`,
@@ -193,6 +196,10 @@ ${isWrong ? noSuchSpace(href(date)) : await schedule(visit, plan, spaces, chosen
     return { day: { groups, current, bookings, cancelled, closures }, counts };
   }
 }
+
+/** Today, or the first day of another month. */
+const dayIn = (month: string, today: PlainDate): PlainDate =>
+  today.startsWith(month) ? today : (daysOf(month).find((day) => day.startsWith(month)) ?? today);
 
 /** Shows another day of the same spaces. */
 const dayForm = (

@@ -37,7 +37,7 @@ export function customerPage({ community }: ConsoleRoutes, { commands, queries, 
   });
   const path = customerPath(':id');
 
-  ofCustomer.get(path, 'Viewer', (visit, customer) => page(visit, customer, {}));
+  ofCustomer.get(path, 'Viewer', (visit, customer) => page(visit, customer, typedBefore(visit.restored)));
 
   ofCustomer.post(path, 'Coordinator', async (visit, customer) => {
     const { form, account, context } = visit;
@@ -89,7 +89,7 @@ export function customerPage({ community }: ConsoleRoutes, { commands, queries, 
   async function page(
     visit: CommunityVisit,
     customer: Customer,
-    typed: { readonly texts?: Form; readonly terms?: Form; readonly invite?: Form },
+    typed: TypedForms,
     problems: Problems = {},
   ): Promise<PageContent> {
     const isCoordinator = may(visit, 'Coordinator');
@@ -109,6 +109,16 @@ ${isCoordinator ? textsForm(visit, customer, typed.texts, problems) : textsView(
 ${isManager && customer.isKept && inviteForm(visit, customer, typed.invite, problems)}</div></div>`,
     };
   }
+}
+
+/** What was typed into one of the forms of the page. */
+type TypedForms = { readonly texts?: Form; readonly terms?: Form; readonly invite?: Form };
+
+/** The form that was sent after the session had ended, by its fields. */
+function typedBefore(restored: Form | undefined): TypedForms {
+  if (restored === undefined) return {};
+  if (restored.all('email').length > 0) return { invite: restored };
+  return restored.all('standing').length > 0 ? { terms: restored } : { texts: restored };
 }
 
 const saved = ({ brandId: id }: Customer, isChanged: boolean) =>

@@ -15,8 +15,9 @@ import type { Visit } from './visit.ts';
 const FIELD = 'via';
 /** In a form on the list itself: what it does leads back to the list, not to the page of what it is about. */
 const RETURN = 'return';
+const CALENDARS = /^\/console\/calendar(?:(?:\/week)?\/\d{4}-\d{2}-\d{2})?(?:\?[\w\-.~%&=:+,*]*)?$/;
 const LISTS =
-  /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|find|bookings|spaces|reviews|charges|webhooks\/[\w-]+)(?:\?[\w\-.~%&=:+,*]*)?$/;
+  /^\/console\/(?:inbox|customers|find|bookings|spaces|reviews|charges|webhooks\/[\w-]+)(?:\?[\w\-.~%&=:+,*]*)?$/;
 const CHOSEN_SPACES = /^\/console\/find\/(?:shortlist|compare)(?:\?[\w&=]*)?$/;
 /**
  * The longest address of a list, in characters: more than the longest search for spaces. Carried in another address it grows to 8,000, and a
@@ -30,7 +31,8 @@ export function listOpenedFrom(request: FastifyRequest, publicUrl: string, resto
   const given = new Form(request.query).text(FIELD) || form.text(FIELD);
   const { referer = '' } = request.headers;
   const path = given || (referer.startsWith(`${publicUrl}/`) ? referer.slice(publicUrl.length) : '');
-  return path.length <= LONGEST && (LISTS.test(path) || CHOSEN_SPACES.test(path)) ? path : undefined;
+  const isList = [CALENDARS, LISTS, CHOSEN_SPACES].some((pattern) => pattern.test(path));
+  return path.length <= LONGEST && isList ? path : undefined;
 }
 
 type WithVia = Pick<Visit, 'via'>;

@@ -87,7 +87,10 @@ ${reviews.length > 0 && reviewList(reviews)}`,
   };
 }
 
-/** The free days of a month, with links to the months beside it, and what is wrong with the one that was typed. @param shown `opens`: free days open a page of their own */
+/**
+ * The free days of a month, with links to the months beside it, and what is wrong with the one that was typed.
+ * @param shown `opens`: free days open a page of their own
+ */
 export async function monthOf(
   { queries, settings }: Deps,
   published: Published,

@@ -138,7 +138,8 @@ function confirmAll(visit: Visit, picked: Picked, above: readonly BookingDocumen
 <button class="button ${classes}">${button}</button>`;
   };
   const extent = extentOf(picked);
-  const all = `${(picked.matching ?? 0) > selected.length + (picked.leftOut ?? 0) ? 'Approve the first' : 'Approve all'} ${selected.length}`;
+  const areMore = (picked.matching ?? 0) > selected.length + (picked.leftOut ?? 0);
+  const all = `${areMore ? 'Approve the first' : 'Approve all'} ${selected.length}`;
   return {
     title: 'Approve these requests',
     heading: `Approve ${counted(selected.length, 'request')}?`,

@@ -140,6 +140,12 @@ export const TYPED_FIELDS = {
   website: 'Website',
   sites: 'Websites that show calendars',
   alt: 'What a photo shows',
+  customer: 'Customer',
+  note: 'Note',
+  until: 'Last day',
+  days: 'Other days',
+  discountPercent: 'Discount in percent',
+  newFee: 'Fee',
 } as const;
 
 function typedIn(body: unknown): RejectedForm['typed'] {

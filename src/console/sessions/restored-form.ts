@@ -25,12 +25,14 @@ const RESTORABLE: readonly RegExp[] = [
   /^\/console\/spaces\/(?:new|community|house|order|public|\d+(?:\/hours|\/description|\/duplicate)?)$/,
   /^\/console\/spaces\/(?:house|\d+)\/photos$/,
   /^\/console\/calendar\/closures\/(?:new|[\w-]+\/change)$/,
+  /^\/console\/customers\/(?:new|\d+)$/,
+  /^\/console\/bookings\/enter$/,
   /^\/console\/mail\/(?:contact|settings(?:\/space)?)$/,
 ];
 
-/** The page that fills in again the form that is sent to an address: the same one, but for the order of photos. */
+/** The page that fills in again the form that is sent to an address: the same one, but for the order of photos and the terms of a customer. */
 export function restoringPage(path: string): string | undefined {
-  const page = path.replace(/(?<=\/photos)\/order$/, '');
+  const page = path.replace(/(?<=\/photos)\/order$|(?<=\/customers\/\d+)\/(?:terms|invite)$/, '');
   return RESTORABLE.some((form) => form.test(page)) ? page : undefined;
 }
 
