@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { expect } from 'vitest';
 import { readConfig } from '../../../src/config.ts';
 import { openCore } from '../../../src/core.ts';
+import { isUnavailable } from '../../../src/runtime/unavailable.ts';
 import { violationsIn } from '../../linearizability/check.ts';
 import { type House, spaceDayOf, termsIn } from '../../linearizability/house.ts';
 import { playHistory, type Scene } from '../../linearizability/play.ts';
@@ -101,13 +102,19 @@ async function removeAllTheTime(settings: Environment, isOver: () => boolean): P
   let removed = 0;
   try {
     while (!isOver()) {
-      removed += await core.commands.photos.removeUnnamed();
+      removed += await core.commands.photos.removeUnnamed().catch(noneIfUnavailable);
       await delay(200);
     }
   } finally {
     await core.close();
   }
   return removed;
+}
+
+/** On a busy machine a server may not answer in time, and the next removal comes soon. */
+function noneIfUnavailable(error: unknown): number {
+  if (isUnavailable(error)) return 0;
+  throw error;
 }
 
 /** Plays histories of bookings on one space-day after another. @returns how many */
