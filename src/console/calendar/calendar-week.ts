@@ -8,7 +8,6 @@ import { type Html, html, named } from '../../html/html.ts';
 import type { DayClosure } from '../../queries/calendar.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { addressOf, ENTER } from '../parts/links.ts';
-import { type Column, column, dataTable, rowHeading } from '../parts/tables.ts';
 import { closureEntry } from './calendar-month.ts';
 
 export const WEEK = '/console/calendar/week';
@@ -41,25 +40,27 @@ export type Week = {
   readonly bookingHref: (id: BookingId) => string;
 };
 
-/** Spaces as rows and days across; on a phone, a card for each space. */
-export const weekTable = (week: Week): Html =>
-  dataTable({ caption: captionOf(week), classes: 'week' }, week.spaces, [
-    rowHeading('Space', 'long', ({ spaceId, name }) => {
-      const [monday] = week.days;
-      return html`<a href="/console/calendar/${monday}?space=${spaceId}">${named(name)}</a>`;
-    }),
-    ...week.days.map((day) => dayColumn(week, day)),
-  ]);
+/** Spaces as rows and days across; on a phone, a card for each space with the days that hold something. */
+export const weekTable = (week: Week): Html => html`<div class="table-box"><table class="table week">
+<caption class="visually-hidden">${captionOf(week)}</caption>
+<thead><tr><th scope="col">Space</th>${week.days.map(
+  (day) =>
+    html`<th scope="col"${day === week.today && html` aria-current="date"`}>
+<a href="/console/calendar/${day}">${labelOf(day)}</a></th>`,
+)}</tr></thead>
+<tbody>${week.spaces.map(
+  (space) => html`<tr>${nameCell(week, space)}${week.days.map((day) => dayCell(week, space, day))}</tr>
+`,
+)}</tbody></table></div>`;
 
 const captionOf = ({ days }: Week): string =>
   `Bookings, closed times and own events from ${longDate(days[0] ?? '')} to ${longDate(days.at(-1) ?? '')}`;
 
-function dayColumn(week: Week, day: PlainDate): Column<Space> {
-  const [weekday, date] = dayAndMonth(day).split(' ');
-  const label = html`<a href="/console/calendar/${day}">${weekday} ${date}</a>`;
-  const isToday = day === week.today;
-  return { ...column<Space>(label, isToday ? 'today' : '', (space) => dayCell(week, space, day)), isLabelled: true };
-}
+/** `Mon 30`. */
+const labelOf = (day: PlainDate): string => dayAndMonth(day).split(' ').slice(0, 2).join(' ');
+
+const nameCell = ({ days: [monday] }: Week, { spaceId, name }: Space): Html =>
+  html`<th scope="row"><a href="/console/calendar/${monday}?space=${spaceId}">${named(name)}</a></th>`;
 
 function dayCell(week: Week, space: Space, day: PlainDate): Html {
   const { spaceId } = space;
@@ -69,16 +70,14 @@ function dayCell(week: Week, space: Space, day: PlainDate): Html {
     ...closures.map(({ closure }) => closureEntry({ closure, spaceIds: [spaceId] }, [space])),
     ...bookings.map((booking) => bookingEntry(week, booking)),
   ];
-  const href = `/console/calendar/${day}?space=${spaceId}`;
+  const first = entries.slice(0, MOST_ENTRIES).map((one) => html`<li>${one}</li>`);
   const more = entries.length - MOST_ENTRIES;
   const isShut = !space.active || termsOn(space, day).isClosedDay;
-  const free = week.takesEntries(day) && !isShut && freeLink(space, day);
-  return html`${
-    entries.length > 0 &&
-    html`<ul class="entries">${entries.slice(0, MOST_ENTRIES).map((one) => html`<li>${one}</li>`)}</ul>`
-  }${more > 0 && html`<a class="more" href="${href}">${more} more</a>`}${
+  return html`<td data-label="${labelOf(day)}"${entries.length === 0 && html` class="free"`}><div>${
+    entries.length > 0 && html`<ul class="entries">${first}</ul>`
+  }${more > 0 && html`<a class="more" href="/console/calendar/${day}?space=${spaceId}">${more} more</a>`}${
     isShut && entries.length === 0 && html`<span class="muted small">closed</span>`
-  }${free}`;
+  }${week.takesEntries(day) && !isShut && freeLink(space, day)}</div></td>`;
 }
 
 function bookingEntry({ opened, bookingHref }: Week, booking: BookingDocument): Html {

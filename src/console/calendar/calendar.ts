@@ -13,7 +13,7 @@ import { missing } from '../parts/answer.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { dateField, hasProblems, hiddenField, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
-import { addressOf, FEEDS, type Fields, neighbours, pager, tabs } from '../parts/links.ts';
+import { addressOf, ENTER, FEEDS, type Fields, neighbours, pager, tabs } from '../parts/links.ts';
 import { daysOf } from '../parts/month-days.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { monthProblem, readDate } from '../parts/typed-dates.ts';
@@ -39,7 +39,8 @@ const MOST_OF_NAME = 30;
 
 /** A community's month and day views, of all its spaces or of one. */
 export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDeps): void {
-  community.get(PATH, 'Viewer', async ({ account, accountZone: zone, query, now }) => {
+  community.get(PATH, 'Viewer', async (visit) => {
+    const { account, accountZone: zone, query, now } = visit;
     const spaces = await queries.spaces.list(account);
     const today = localDate(now, zone);
     const typed = query.text('month');
@@ -56,12 +57,13 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
       heading: monthName(month),
       lead: html`${zoneName(zone)}. What was declined or cancelled is not shown.
 <a href="${FEEDS}">Calendar feeds</a>`,
-      actions: html`<div class="row">${buttonLink(CLOSURES, 'Closed times', 'quiet')}${neighbours(
-        'Month',
-        monthLink('Previous', monthsLater(month, -1)),
-        monthLink('Next', monthsLater(month, 1)),
-        buttonLink(`${href(today.slice(0, 7))}#today`, 'Today', 'quiet'),
-      )}</div>`,
+      actions: html`<div class="row">${may(visit, 'Coordinator') && buttonLink(ENTER, 'Enter a booking', 'quiet')}
+${buttonLink(CLOSURES, 'Closed times', 'quiet')}${neighbours(
+  'Month',
+  monthLink('Previous', monthsLater(month, -1)),
+  monthLink('Next', monthsLater(month, 1)),
+  buttonLink(`${href(today.slice(0, 7))}#today`, 'Today', 'quiet'),
+)}</div>`,
       problems: { ...chosen.problems, ...monthProblem(typed, month) },
       main: html`${calendarTabs('month', dayIn(month, today))}
 <div class="row apart end">${spaceChoice(spaces, chosen, PATH, { month })}${legend}</div>

@@ -5,7 +5,7 @@ import { dayAndMonth, longDate, zoneName } from '../../html/formats.ts';
 import { html, namedText } from '../../html/html.ts';
 import { missing } from '../parts/answer.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
-import { addressOf, neighbours, pager } from '../parts/links.ts';
+import { addressOf, ENTER, neighbours, pager } from '../parts/links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { idOf } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
@@ -60,7 +60,12 @@ export function weekPages({ community }: ConsoleRoutes, { queries }: PageDeps): 
       title: `Week of ${longDate(first)}`,
       heading: `${dayAndMonth(first)} – ${dayAndMonth(end)} ${end.slice(0, 4)}`,
       lead: zoneName(zone),
-      actions: neighbours('Week', beside('Previous', -7), beside('Next', 7), buttonLink(href(today), 'Today', 'quiet')),
+      actions: html`<div class="row">${may(visit, 'Coordinator') && buttonLink(ENTER, 'Enter a booking', 'quiet')}${neighbours(
+        'Week',
+        beside('Previous', -7),
+        beside('Next', 7),
+        buttonLink(href(today), 'Today', 'quiet'),
+      )}</div>`,
       problems: typed !== '' && booking === undefined ? { '': `You have no booking “${namedText(typed)}”.` } : {},
       main: html`${calendarTabs('week', date)}
 <div class="week-plan${panel && ' with-panel'}">${panel}<div class="full" id="week" data-live-region>${

@@ -50,7 +50,9 @@ export function dataTable<T>(
     isHidden ? html`<span class="visually-hidden">${label}</span>` : label;
   const cell = (column: Column<T>, row: T) => {
     const { isHidden, isLabelled = classes === '' && !isHidden } = column;
-    const attributes = html`${isLabelled && html` data-label="${column.label}"`}${column.classes && html` class="${column.classes}"`}`;
+    // A label with markup cannot precede a value.
+    const label = isLabelled && typeof column.label === 'string' && html` data-label="${column.label}"`;
+    const attributes = html`${label}${column.classes && html` class="${column.classes}"`}`;
     const content = classes === '' && !isHidden ? html`<div>${column.cell(row)}</div>` : column.cell(row);
     return column.isHeader
       ? html`<th scope="row"${attributes}>${content}</th>`
