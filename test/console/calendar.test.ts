@@ -194,7 +194,9 @@ test.each([
   expect(hrefs.filter((href) => /\/\d{4}-\d{2}-\d{2}$/.test(href)).length).toBeGreaterThanOrEqual(days);
   for (const href of new Set(hrefs)) {
     if (href === '/console/calendar/closures') continue;
-    expect(href).toMatch(/^\/console\/calendar(?:(?:\/week)?\/\d{4}-\d{2}-\d{2})?(?:\?(?:month=\d{4}-\d{2})?(?:&?space=\d+)?)?$/);
+    expect(href).toMatch(
+      /^\/console\/calendar(?:(?:\/week)?\/\d{4}-\d{2}-\d{2})?(?:\?(?:month=\d{4}-\d{2})?(?:&?space=\d+)?)?$/,
+    );
     expect((await few.open(href)).status, href).toBe(200);
   }
 });

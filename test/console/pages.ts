@@ -154,6 +154,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     inbox: 'inbox',
     month: 'calendar',
     week: `calendar/week/${busyDay}`,
+    'week-now': 'calendar/week',
     'week-booking': `calendar/week/${waiting?.date}?booking=${waiting?.bookingId}`,
     day: `calendar/${busyDay}`,
     'day-booking': `calendar/${waiting?.date}?booking=${waiting?.bookingId}`,

@@ -47,9 +47,9 @@ export const NEXT_KIND_VALUE = 16;
 /** The changes of the next release: a field of an event, a type of event and webhook, and the version of a projection. */
 const CHANGES: readonly { readonly file: string; readonly from: string; readonly to: string }[] = [
   {
-    file: 'src/domain/space-day.ts',
+    file: 'src/domain/request-booking.ts',
     from: 'bookingId: command.bookingId,\n',
-    to: "bookingId: command.bookingId,\n        channel: 'next release',\n",
+    to: "bookingId: command.bookingId,\n    channel: 'next release',\n",
   },
   {
     file: 'src/domain/event-types.ts',

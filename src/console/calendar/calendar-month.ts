@@ -55,7 +55,7 @@ function dayCell(
   ].join(' ');
   const more = total - first.length;
   const spoken = html`<span class="visually-hidden">${longDate(day)}${total === 0 ? ', no bookings' : ', '}</span>`;
-  const closed = closures.slice(0, PER_DAY);
+  const closed = closures.slice(0, isInMonth ? PER_DAY : 1);
   const moreClosed = closures.length - closed.length;
   const weekday = html`<span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>`;
   const date = html`<span class="date" aria-hidden="true">${weekday}${Number(day.slice(8))}</span>`;

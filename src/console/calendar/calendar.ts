@@ -77,6 +77,7 @@ ${buttonLink(CLOSURES, 'Closed times', 'quiet')}${neighbours(
 
   /** The bookings of each day that has some: how many, and the first ones. */
   async function firstOfEach(
+    month: string,
     counts: ReadonlyMap<PlainDate, CountsBySpace>,
     { id }: Account,
     spaceId: SpaceId | undefined,
@@ -84,7 +85,9 @@ ${buttonLink(CLOSURES, 'Closed times', 'quiet')}${neighbours(
     const withBookings = [...counts].filter(([, bySpace]) => bySpace.size > 0);
     const read = withBookings.map(async ([date, bySpace]): Promise<[PlainDate, Omit<DayOfMonth, 'closures'>]> => {
       const total = totalOf(bySpace.values());
-      const first = await queries.calendar.firstOn(id, date, total, { limit: PER_DAY, spaceId });
+      // One of each day of the months beside it, so that a page stays small.
+      const limit = date.startsWith(month) ? PER_DAY : 1;
+      const first = await queries.calendar.firstOn(id, date, total, { limit, spaceId });
       return [date, { counts: total, first }];
     });
     return new Map(await Promise.all(read));
@@ -103,7 +106,7 @@ ${buttonLink(CLOSURES, 'Closed times', 'quiet')}${neighbours(
     const [first, last] = [dates[0], dates.at(-1)];
     const closures = first === undefined ? [] : await queries.closures.list(account.id, first, last);
     const [booked, closed, openDays] = await Promise.all([
-      firstOfEach(counts, account, chosen.space?.spaceId),
+      firstOfEach(month, counts, account, chosen.space?.spaceId),
       queries.calendar.closuresOn(
         dates,
         closures,

@@ -148,7 +148,7 @@ function textsForm(visit: CommunityVisit, customer: Customer, sent: Form | undef
   const typed = sent ?? new Form({ ...current });
   return postForm(visit, customerPath(customer.brandId), 'card fields')`${seenField(typed, current, CUSTOMER_TEXTS)}
 <h2>Written down</h2>${textFields(typed, problems)}
-<div><button class="button">Save</button></div>`;
+<div><button class="button">Save contact and note</button></div>`;
 }
 
 const STANDINGS: { readonly [S in CustomerStanding]: { readonly label: string; readonly hint: string } } = {
@@ -196,7 +196,7 @@ ${agreed.map(({ spaceId: id }) =>
 )}
 <div class="fields-row">${select({ ...control('feeSpace', 'A fee for'), options: [{ value: '', label: 'no other space' }, ...options] })}
 ${field({ ...control('newFee', 'Fee'), attributes: decimal })}</div>
-<div><button class="button">Save</button></div>`;
+<div><button class="button">Save what was agreed</button></div>`;
 }
 
 const feeField = (id: number): string => `fee-${id}`;
