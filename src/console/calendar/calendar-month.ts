@@ -3,7 +3,7 @@ import { isPlainDate } from '../../domain/calendar.ts';
 import { hoursBetween } from '../../domain/hours.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
-import { clock, counted, dayAndMonth, longDate, monthName } from '../../html/formats.ts';
+import { clock, counted, dayAndMonth, longDate, monthName, shortened } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type BookingCounts, type DayClosure, NO_BOOKINGS, type OpenDays } from '../../queries/calendar.ts';
 import { stateOf, statusClass } from '../parts/booking-views.ts';
@@ -17,6 +17,9 @@ export type DayOfMonth = {
   readonly first: readonly BookingDocument[];
   readonly closures: readonly DayClosure[];
 };
+
+/** Characters of a name in a line, of which fewer are in sight. */
+const MOST_OF_NAME = 40;
 
 const NOTHING: DayOfMonth = { counts: NO_BOOKINGS, first: [], closures: [] };
 
@@ -83,8 +86,8 @@ export const entry = (booking: BookingDocument, withSpace: boolean): Html =>
     booking.status === 'Cancelled'
       ? `${stateOf(booking)}, `
       : html`<span class="visually-hidden">${booking.status}, </span>`
-  }${clock(booking.startHour)} <span class="what">${named(booking.brandName)}${
-    withSpace && html`<span class="where">, ${named(booking.spaceName)}</span>`
+  }${clock(booking.startHour)} <span class="what">${named(shortened(booking.brandName, MOST_OF_NAME))}${
+    withSpace && html`<span class="where">, ${named(shortened(booking.spaceName, MOST_OF_NAME))}</span>`
   }</span></a>`;
 
 /** A closed time or own event in one line: its hours, unless it is the whole day, what it is, and which of the shown spaces it closes. */
