@@ -5,6 +5,7 @@ import type {
   AdmissionEvent,
   BookingApproved,
   BookingCancelled,
+  BookingMoved,
   BrandAdded,
   CustomerDescribed,
   DomainEvent,
@@ -66,14 +67,21 @@ const decided = (document: AdmissionDocument | undefined, event: AdmissionEvent)
 /** Where a community keeps a brand. A brand that no community keeps has no document. */
 const keeperOf = ({ keptBy, brandId }: BrandAdded['data']) => `${keptBy ?? ''}:${brandId}`;
 
-type Folded = AdmissionEvent | BrandAdded | CustomerDescribed | BookingApproved | BookingCancelled | ReviewPosted;
+type Folded =
+  | AdmissionEvent
+  | BrandAdded
+  | CustomerDescribed
+  | BookingApproved
+  | BookingCancelled
+  | BookingMoved
+  | ReviewPosted;
 
 const isBrandAdded = (event: DomainEvent): event is BrandAdded => event.type === 'BrandAdded';
 
 /** The customers of each community: brands that it keeps, has decided about, or has approved a booking of. */
 export const admissions = projection<AdmissionDocument, Folded>({
   name: 'admissions',
-  version: 2,
+  version: 3,
   indexes: [
     { fields: ['communityId', 'admission', 'brandId'] },
     // The communities that take no requests of a brand.
@@ -105,6 +113,11 @@ export const admissions = projection<AdmissionDocument, Folded>({
           ...(lastDate && { lastDate }),
         },
       };
+    },
+    BookingMoved(document, { data: { status, date } }) {
+      const lastDate = document?.figures?.lastDate;
+      if (document?.figures === undefined || status !== 'Approved' || (lastDate ?? '') >= date) return document;
+      return { ...document, figures: { ...document.figures, lastDate: date } };
     },
     BookingCancelled(document, { data: { cancelledBy, refund } }) {
       if (document?.figures === undefined || (cancelledBy !== 'Brand' && refund === 0)) return document;

@@ -1,7 +1,10 @@
 import type {
   BookingApproved,
   BookingCancelled,
+  BookingMoved,
   BookingRequested,
+  BookingTerms,
+  HoursLeft,
   TimeClosed,
   TimeReopened,
 } from '../src/domain/events.ts';
@@ -21,33 +24,55 @@ export type AvailabilityDocument = {
 
 export const availabilityKey = (spaceId: number, date: string): string => `${spaceId}:${date}`;
 
-type Holding = BookingRequested | BookingApproved | BookingCancelled | TimeClosed | TimeReopened;
+type Holding =
+  | BookingRequested
+  | BookingApproved
+  | BookingCancelled
+  | BookingMoved
+  | HoursLeft
+  | TimeClosed
+  | TimeReopened;
 
 /** The day of an event, which may be its first. */
 const dayOf = (document: AvailabilityDocument | undefined, { data: { spaceId, date } }: Holding) =>
   document ?? { spaceId, date, taken: [], closed: [] };
 
+/** The hours that a booking holds. */
+const hoursOf = (
+  { bookingId, brandId, timeZone, startHour, durationHours, usageHours }: BookingTerms,
+  status: 'Pending' | 'Approved',
+) => ({
+  bookingId,
+  brandId,
+  status,
+  timeZone,
+  startHour,
+  durationHours,
+  ...(usageHours !== undefined && { usageHours }),
+});
+
+/** The day once a booking does not hold hours of it any more. */
+const without = (document: AvailabilityDocument | undefined, { data }: BookingCancelled | HoursLeft) =>
+  document && { ...document, taken: document.taken.filter(({ bookingId }) => bookingId !== data.bookingId) };
+
 /** Which hours of a space are taken on a date, by whom, and how firmly, and which are closed. Without a document the whole day is open. */
 export const availability = projection<AvailabilityDocument, Holding>({
   name: 'availability',
-  version: 6,
+  version: 7,
   indexes: [{ fields: ['date'] }],
   key: (event) => availabilityKey(event.data.spaceId, event.data.date),
   on: {
     BookingRequested(document, event) {
-      const { bookingId, brandId, timeZone, startHour, durationHours, usageHours } = event.data;
       const day = dayOf(document, event);
-      const hours = {
-        bookingId,
-        brandId,
-        status: 'Pending' as const,
-        timeZone,
-        startHour,
-        durationHours,
-        ...(usageHours !== undefined && { usageHours }),
-      };
-      return { ...day, taken: [...day.taken, hours] };
+      return { ...day, taken: [...day.taken, hoursOf(event.data, 'Pending')] };
     },
+    BookingMoved(document, event) {
+      const day = dayOf(document, event);
+      const { bookingId, status } = event.data;
+      const others = day.taken.filter((hours) => hours.bookingId !== bookingId);
+      return { ...day, taken: [...others, hoursOf(event.data, status)] };
+    },
+    HoursLeft: without,
     BookingApproved: (document, { data }) =>
       document && {
         ...document,
@@ -55,8 +80,7 @@ export const availability = projection<AvailabilityDocument, Holding>({
           hours.bookingId === data.bookingId ? { ...hours, status: 'Approved' as const } : hours,
         ),
       },
-    BookingCancelled: (document, { data }) =>
-      document && { ...document, taken: document.taken.filter(({ bookingId }) => bookingId !== data.bookingId) },
+    BookingCancelled: without,
     TimeClosed(document, event) {
       const { closureId, kind, start, until } = event.data;
       const day = dayOf(document, event);

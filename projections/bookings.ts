@@ -1,13 +1,19 @@
+import { type BookingDay, isOnDay } from '../src/domain/booking-days.ts';
 import { defined } from '../src/domain/defined.ts';
 import type {
   BookingApproved,
   BookingEvent,
+  BookingMoveAsked,
+  BookingMoved,
   BookingRequested,
   BookingTerms,
   CancelledBy,
+  HoursLeft,
+  MovedBy,
 } from '../src/domain/events.ts';
 import type { Cents, Timestamp } from '../src/domain/ids.ts';
 import type { Opened, PersonalText } from '../src/domain/personal-text.ts';
+import { picked } from '../src/domain/picked.ts';
 import type { BookingStatus } from '../src/domain/space-day.ts';
 import { projection } from './projection.ts';
 
@@ -28,7 +34,24 @@ export type BookingDocument = RequestedBooking & {
   readonly refund?: Cents;
   readonly cancelledBy?: CancelledBy;
   readonly reason?: PersonalText;
+  /** A move that waits for an answer. */
+  readonly move?: WaitingMove;
+  /** The party that has to answer it, for the lists of what waits. */
+  readonly moveWaitsFor?: MovedBy;
+  /** Moves that both parties agree to and that are not carried out on both days yet. */
+  readonly agreedMoves?: readonly AgreedMove[];
+  /** When the first of them was agreed to. */
+  readonly movesSince?: Timestamp;
+  /** Marks the bookings that have some, for the index that holds only them. */
+  readonly isMoving?: 'yes';
+  /** The spaces and dates that it has left: their streams hold events of it, too. */
+  readonly formerDays?: readonly BookingDay[];
 };
+
+export type WaitingMove = Pick<BookingMoveAsked['data'], 'moveId' | 'askedBy' | 'to'> & { readonly askedAt: Timestamp };
+
+/** An agreed move, and the day that the booking leaves. */
+type AgreedMove = BookingDay & Pick<BookingMoveAsked['data'], 'moveId'>;
 
 /** A booking as its parties read it. */
 export type ReadableBooking = Opened<BookingDocument>;
@@ -63,10 +86,44 @@ function withoutKey(data: BookingRequested['data']): BookingTerms {
   return requested;
 }
 
+function withoutMove(document: BookingDocument): BookingDocument {
+  if (document.move === undefined) return document;
+  const { move: _, moveWaitsFor: __, ...others } = document;
+  return others;
+}
+
+function withAgreed(document: BookingDocument, moves: readonly AgreedMove[], since: Timestamp): BookingDocument {
+  const { agreedMoves: _, movesSince = since, isMoving: __, ...others } = document;
+  return moves.length === 0 ? others : { ...others, agreedMoves: moves, movesSince, isMoving: 'yes' };
+}
+
+function withoutAgreed(document: BookingDocument, moveId: AgreedMove['moveId']): BookingDocument {
+  const { agreedMoves = [], movesSince, ...others } = document;
+  const left = agreedMoves.filter((each) => each.moveId !== moveId);
+  return movesSince === undefined
+    ? document
+    : withAgreed({ ...others, ...(left.length > 0 && { movesSince }) }, left, movesSince);
+}
+
+/** A booking in its new space and at its new time, with what its brand wrote at the request. */
+function movedBooking(document: BookingDocument, data: BookingMoved['data'], at: Timestamp): BookingDocument {
+  const { moveId, movedBy: _, from, ...terms } = data;
+  const { usageHours: __, cancelHours: ___, formerDays = [], ...kept } = withoutMove(document);
+  const isSameDay = isOnDay(from, data);
+  // A booking that comes back has its hours there from now on, so that nothing is left to free.
+  const agreedMoves = (kept.agreedMoves ?? []).filter((each) => each.moveId === moveId || !isOnDay(each, data));
+  const days =
+    isSameDay || formerDays.some((day) => isOnDay(day, from))
+      ? formerDays
+      : [...formerDays, picked(from, ['spaceId', 'date'])];
+  const moved = { ...kept, ...terms, changedAt: at, ...(days.length > 0 && { formerDays: days }) };
+  return kept.movesSince === undefined ? moved : withAgreed(moved, agreedMoves, kept.movesSince);
+}
+
 /** Every booking in its current state. */
-export const bookings = projection<BookingDocument, BookingEvent>({
+export const bookings = projection<BookingDocument, BookingEvent | HoursLeft>({
   name: 'bookings',
-  version: 6,
+  version: 7,
   indexes: [
     // In the order of lists (docs/decisions/bookings.md). They hold what lists are filtered by.
     { fields: ['communityId', 'date', 'startHour', 'bookingId'], holds: ['spaceId', 'brandId'] },
@@ -100,6 +157,10 @@ export const bookings = projection<BookingDocument, BookingEvent>({
       where: { status: 'Cancelled' },
     },
     { fields: ['brandId', 'changedAt', 'bookingId'], holds: ['timeZone', 'refund'], where: { status: 'Cancelled' } },
+    // Moves to answer, in the order of lists, and those to carry out.
+    { fields: ['communityId', 'date', 'startHour', 'bookingId'], where: { moveWaitsFor: 'Community' } },
+    { fields: ['brandId', 'date', 'startHour', 'bookingId'], where: { moveWaitsFor: 'Brand' } },
+    { fields: ['movesSince'], where: { isMoving: 'yes' } },
   ],
   key: (event) => String(event.data.bookingId),
   createdBy: ['BookingRequested'],
@@ -108,12 +169,24 @@ export const bookings = projection<BookingDocument, BookingEvent>({
     BookingApproved: (document, { data, metadata }) => document && approvedBooking(document, data, metadata.at),
     BookingCancelled: (document, { data, metadata }) =>
       document && {
-        ...document,
+        ...withoutMove(document),
         status: 'Cancelled',
         changedAt: metadata.at,
         ...defined({ refund: data.refund, cancelledBy: data.cancelledBy, reason: data.reason }),
       },
     BookingCompleted: (document, { metadata }) =>
-      document && { ...document, status: 'Completed', changedAt: metadata.at },
+      document && { ...withoutMove(document), status: 'Completed', changedAt: metadata.at },
+    BookingMoveAsked: (document, { data, metadata }) =>
+      document && {
+        ...document,
+        move: { ...picked(data, ['moveId', 'askedBy', 'to']), askedAt: metadata.at },
+        moveWaitsFor: data.askedBy === 'Brand' ? 'Community' : 'Brand',
+      },
+    BookingMoveAgreed: (document, { data: { moveId, spaceId, date }, metadata }) =>
+      document &&
+      withAgreed(withoutMove(document), [...(document.agreedMoves ?? []), { moveId, spaceId, date }], metadata.at),
+    BookingMoveEnded: (document, { data }) => document && withoutAgreed(withoutMove(document), data.moveId),
+    BookingMoved: (document, { data, metadata }) => document && movedBooking(document, data, metadata.at),
+    HoursLeft: (document, { data }) => document && withoutAgreed(document, data.moveId),
   },
 });

@@ -64,6 +64,7 @@ import { RELEASE } from './release.ts';
 import { diskWarning, freeBytes } from './runtime/disk.ts';
 import { LogUnavailable } from './runtime/unavailable.ts';
 import { createClosureFollowUp } from './scheduler/closures.ts';
+import { createMoveFollowUp } from './scheduler/moves.ts';
 import { createPhotoSweep } from './scheduler/photos.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
 
@@ -350,6 +351,7 @@ function startScheduled(core: Core): RunningRole {
   const scheduled = [
     createScheduler({ bookings, readModels, clock, clockProblem: clockWatch.check, logger }),
     createClosureFollowUp({ closures: core.commands.closures, readModels, logger }),
+    createMoveFollowUp({ moves: core.commands.moves, readModels, logger }),
     createPhotoSweep({ photos: core.commands.photos, clockProblem: clockWatch.check, logger }),
     createChangeFollowUp({ changing, logger }),
     createSealRole({ ...core, ...config, settings: config, logId: identity.logId }),

@@ -34,7 +34,8 @@ import type { Aggregate } from './stream-states.ts';
 export const spaceDay: Aggregate<SpaceDay, SpaceDayEvent> = {
   initial: EMPTY_SPACE_DAY,
   evolve: evolveSpaceDay,
-  sizeOf: ({ held, cancelled, closed, reopened }) => held.size + cancelled.size + closed.size + reopened.size,
+  sizeOf: ({ held, cancelled, closed, reopened, arrivals }) =>
+    held.size + cancelled.size + closed.size + reopened.size + arrivals.size,
 };
 export const community: Aggregate<Community | undefined, CommunityEvent> = {
   initial: undefined,

@@ -1,8 +1,8 @@
 import { admissionKey, admissions } from '../../projections/admissions.ts';
-import { approvedBooking, bookings, pendingBooking, type ReadableBooking } from '../../projections/bookings.ts';
+import { approvedBooking, pendingBooking, type ReadableBooking } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { spaces } from '../../projections/spaces.ts';
-import { type Standing, standingOf } from '../domain/admission.ts';
+import { standingOf } from '../domain/admission.ts';
 import {
   arePersonal,
   type BookingDetails,
@@ -10,17 +10,10 @@ import {
   PERSONAL_DETAILS,
   wrongDetails,
 } from '../domain/booking-details.ts';
-import { type Decision, isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
-import type { BookingEvent, BookingRequested } from '../domain/events.ts';
-import {
-  type BookingId,
-  type BrandId,
-  bookingId,
-  type Cents,
-  type CommunityId,
-  type Timestamp,
-} from '../domain/ids.ts';
+import type { BookingRequested } from '../domain/events.ts';
+import { type BrandId, bookingId, type Cents, type CommunityId, type Timestamp } from '../domain/ids.ts';
 import { subjectOf, withTexts } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
 import {
@@ -36,39 +29,25 @@ import {
   cancelBooking,
   completeBooking,
   expireBooking,
-  type SpaceDay,
 } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { spaceDay } from './aggregates.ts';
+import type { BookingHome } from './booking-home.ts';
 import type { CommandDeps } from './command-deps.ts';
-import type { Accepted, CommandContext } from './command-handler.ts';
+import type { CommandContext } from './command-handler.ts';
 import { openIdempotencyKeys } from './idempotency-keys.ts';
 import { bookingStatuses, openPendingQuota, pendingLimitOf } from './pending-quota.ts';
 import { standingIn } from './standing.ts';
 
 export type BookingCommands = Awaited<ReturnType<typeof createBookingCommands>>;
 
-export async function createBookingCommands(deps: CommandDeps) {
+/** @param home where each booking is now */
+export async function createBookingCommands(deps: CommandDeps, home: BookingHome) {
   const { handler, documents, readModels, clock, settings } = deps;
   const idempotencyKeys = await openIdempotencyKeys(documents, clock);
   const { serviceFeePercent, currency } = settings;
   const pendingQuota = await openPendingQuota({ documents, statuses: bookingStatuses(deps) });
-
-  /** Runs a decision about one booking on the space-day that holds it. */
-  async function onBooking(
-    id: number,
-    context: CommandContext,
-    decide: (day: SpaceDay, bookingId: BookingId, standing: Standing | undefined) => Decision<BookingEvent>,
-    { readsStanding = false } = {},
-  ): Promise<Accepted<SpaceDay, BookingEvent> | Refusal> {
-    const stored = await readModels.collection(bookings).get(String(id));
-    if (stored === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
-    const standing = readsStanding ? await standingIn(readModels, stored) : undefined;
-    const { spaceId, date } = stored;
-    const stream = streamOf.spaceDay(spaceId, date);
-    return handler.execute(stream, spaceDay, context, (day) => decide(day, bookingId(id), standing));
-  }
 
   /** Undefined if the request has no personal text, or will be refused. */
   const fingerprintFor = (id: BrandId, details: BookingDetails) =>
@@ -94,7 +73,7 @@ export async function createBookingCommands(deps: CommandDeps) {
         findByIdempotencyKey(await handler.load(stream, spaceDay), wanted) !== undefined;
       if (!isRepeated) return quota;
     }
-    const outcome = await handler.execute(stream, spaceDay, context, (day) => {
+    const outcome = await home.withoutLeaving(stream, context, (day) => {
       if (quota && !isRefusal(quota) && !quota.isValid())
         throw new Unavailable(`Booking ${bookingId} waited too long to be appended`);
       return requestBooking(day, wanted, { now: clock(), serviceFeePercent, currency });
@@ -173,26 +152,26 @@ export async function createBookingCommands(deps: CommandDeps) {
     },
 
     approve: ({ bookingId: id, ...command }: ApproveBooking, context: CommandContext) =>
-      onBooking(
-        id,
-        context,
-        (day, bookingId, standing) =>
-          approveBooking(day, { ...command, bookingId, ...defined({ standing }) }, { now: clock() }),
-        { readsStanding: true },
-      ),
+      home.onBooking(id, context, async (stored) => {
+        const standing = await standingIn(readModels, stored);
+        return (day) => approveBooking(day, { ...command, bookingId: stored.bookingId, standing }, { now: clock() });
+      }),
 
     cancel: (
       { bookingId: id, ...command }: Omit<CancelBooking, 'bookingId'> & { readonly bookingId: number },
       context: CommandContext,
-    ) => onBooking(id, context, (day, bookingId) => cancelBooking(day, { ...command, bookingId }, { now: clock() })),
+    ) =>
+      home.onBooking(id, context, ({ bookingId }) => {
+        return (day) => cancelBooking(day, { ...command, bookingId }, { now: clock() });
+      }),
 
     /** Cancels a request that was not answered in time. For the scheduler. */
     expire: (id: number, context: CommandContext) =>
-      onBooking(id, context, (day, bookingId) => expireBooking(day, { bookingId }, { now: clock() })),
+      home.onBooking(id, context, (stored) => (day) => expireBooking(day, stored, { now: clock() })),
 
     /** Completes an approved booking whose end has passed. For the scheduler. */
     complete: (id: number, context: CommandContext) =>
-      onBooking(id, context, (day, bookingId) => completeBooking(day, { bookingId }, { now: clock() })),
+      home.onBooking(id, context, (stored) => (day) => completeBooking(day, stored, { now: clock() })),
   };
 }
 

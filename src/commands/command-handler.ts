@@ -129,6 +129,9 @@ export function createCommandHandler(deps: {
       return (await states.catchUp(stream, aggregate)).state;
     },
 
+    /** The current state of a stream, and the position of its last event. */
+    loadAt: states.catchUp,
+
     /** Loads a stream, decides, appends the events and waits until the read models show them (docs/decisions/read-models.md). */
     async execute<S, E extends DomainEvent, D extends E>(
       stream: string,

@@ -3,6 +3,8 @@ import type { EventStore } from '../event-store/event-store.ts';
 import { openDailyUses } from '../quotas/daily-use.ts';
 import { createAdmissionCommands } from './admissions.ts';
 import { createApiKeyCommands } from './api-keys.ts';
+import { createBookingHome } from './booking-home.ts';
+import { createMoveCommands } from './booking-moves.ts';
 import { createBookingCommands } from './bookings.ts';
 import { createCalendarFeedCommands } from './calendar-feeds.ts';
 import { createRequestWithdrawal } from './cancel-pending.ts';
@@ -63,10 +65,12 @@ export async function createCommands({
   };
   const closures = createClosureCommands(deps);
   const photos = createPhotoCommands({ ...deps, events });
-  const bookings = await createBookingCommands(deps);
+  const home = createBookingHome(deps);
+  const bookings = await createBookingCommands(deps, home);
   const admissions = createAdmissionCommands(deps, bookings);
   return {
     bookings,
+    moves: createMoveCommands(deps, home),
     admissions,
     customers: createCustomerCommands(deps, admissions),
     withdrawRequestsOf: createRequestWithdrawal(deps, bookings),

@@ -96,7 +96,15 @@ function fieldsOf(event: Readable<Recorded>): Fields {
     case 'BookingApproved':
     case 'BookingCancelled':
     case 'BookingCompleted':
+    case 'BookingMoveAsked':
+    case 'BookingMoveAgreed':
+    case 'BookingMoveEnded':
+    case 'BookingMoved':
       return fieldsOfBooking(event);
+    case 'HoursLeft':
+      return { bookingId: event.data.bookingId, status: 'left' };
+    case 'HoursRefused':
+      return { bookingId: event.data.bookingId, status: 'refused', reason: event.data.reason };
     case 'ReviewPosted': {
       const { bookingId, spaceName, brandName, rating, title, content } = event.data;
       return { bookingId, spaceName, brandName, rating, title, content };

@@ -3,6 +3,8 @@ import type { HistoryStep, NamedStep } from '../domain/booking-history.ts';
 import { expiryOf } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
+import type { MovePlace } from '../domain/events.ts';
+import { clockTime } from '../domain/hours.ts';
 import { picked } from '../domain/picked.ts';
 import { toAmount } from '../domain/pricing.ts';
 import type { NamedActor } from '../domain/shown-actor.ts';
@@ -20,7 +22,7 @@ const historyEntry = ({ event, from, by }: NamedStep): HistoryEntry => ({
   event: event.type,
   at: event.metadata.at,
   actor: toPublicActor(by),
-  changes: changedFields(fieldsOfBooking(event), { status: from }),
+  changes: { ...changedFields(fieldsOfBooking(event), { status: from }), ...changesOfMove(event) },
 });
 
 /** The events of a booking in order, as the API shows them. */
@@ -54,9 +56,29 @@ export function fieldsOfBooking(event: HistoryStep['event']): Fields {
     }
     case 'BookingCompleted':
       return { status: statusAfter(event) };
+    case 'BookingMoveAsked':
+      return { moveTo: placeText(event.data.to), askedBy: event.data.askedBy, reason: event.data.reason };
+    case 'BookingMoveAgreed':
+      return { moveTo: placeText(event.data.to) };
+    case 'BookingMoveEnded':
+      return { endedBy: event.data.endedBy, reason: event.data.reason };
+    case 'BookingMoved':
+      return { usageHours: event.data.usageHours, endHour: event.data.endHour };
     default:
       return event satisfies never;
   }
+}
+
+/** `Great Hall (space 7), 2026-12-10 at 14:00`. */
+const placeText = ({ spaceName, spaceId, date, startHour }: MovePlace): string =>
+  `${spaceName} (space ${spaceId}), ${date} at ${clockTime(startHour)}`;
+
+/** What has changed about where and when a booking is. */
+function changesOfMove(event: HistoryStep['event']): Changes {
+  if (event.type !== 'BookingMoved') return {};
+  const { from, ...now } = event.data;
+  const fields = (['spaceId', 'spaceName', 'date', 'startHour'] as const).filter((field) => now[field] !== from[field]);
+  return changedFields(picked(now, fields), picked(from, fields));
 }
 
 /** The new value of each field that has one, with the former value. */

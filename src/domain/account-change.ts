@@ -68,7 +68,11 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'BookingRequested':
     case 'BookingApproved':
     case 'BookingCancelled':
-    case 'BookingCompleted': {
+    case 'BookingCompleted':
+    case 'BookingMoveAsked':
+    case 'BookingMoveAgreed':
+    case 'BookingMoveEnded':
+    case 'BookingMoved': {
       const { bookingId } = event.data;
       return { topic: 'bookings', accounts: partiesOf(event.data), of: { kind: 'booking', id: String(bookingId) } };
     }
@@ -106,7 +110,9 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'SpaceDescribed':
     case 'SpacePhotosChanged':
     case 'TimeClosed':
-    case 'TimeReopened': {
+    case 'TimeReopened':
+    case 'HoursLeft':
+    case 'HoursRefused': {
       const { spaceId } = event.data;
       return ofSpaces(communityOf(event.data), { kind: 'space', id: String(spaceId) });
     }

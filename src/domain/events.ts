@@ -13,6 +13,7 @@ import type {
   ClosureId,
   CommunityId,
   FeedId,
+  MoveId,
   PlainDate,
   ReviewId,
   SpaceId,
@@ -99,7 +100,41 @@ type BookingEvents = {
     readonly refund: Cents;
   };
   BookingCompleted: BookingFacts;
+  /** A party wants the booking at another time or in another space of the community. The booking stays where it is (docs/decisions/moves.md). */
+  BookingMoveAsked: BookingMove & { readonly reason?: PersonalText };
+  /** Both parties agree to the move to another space or day, whose stream now decides whether the hours are free. */
+  BookingMoveAgreed: BookingMove;
+  /** The move was declined, withdrawn or, by `System`, not possible any more. The booking stays where it is. */
+  BookingMoveEnded: BookingFacts & {
+    readonly moveId: MoveId;
+    readonly endedBy: CancelledBy;
+    readonly reason?: PersonalText;
+  };
+  /** In the stream of the new space and day, with the terms there and the price that was agreed at the request. */
+  BookingMoved: BookingTerms & {
+    readonly moveId: MoveId;
+    readonly movedBy: MovedBy;
+    readonly status: 'Pending' | 'Approved';
+    readonly from: MovePlace;
+  };
 };
+
+/** The party that asked for a move. */
+export type MovedBy = Account['kind'];
+
+/** Where a booking is, or would be, as people read it. */
+export type MovePlace = Pick<BookingFacts, 'spaceId' | 'spaceName' | 'date' | 'startHour'>;
+
+type BookingMove = BookingFacts & { readonly moveId: MoveId; readonly askedBy: MovedBy; readonly to: MovePlace };
+
+type MoveEvents = {
+  /** A booking has moved to another space or day, so that its hours here are free. */
+  HoursLeft: MoveOfDay & { readonly to: MovePlace };
+  /** A booking cannot move here, now or later: a process that is late must not bring it. */
+  HoursRefused: MoveOfDay & { readonly reason: string };
+};
+
+type MoveOfDay = OfSpace & { readonly date: PlainDate; readonly bookingId: BookingId; readonly moveId: MoveId };
 
 /** What a community is called, and the IANA zone of its clock. */
 export type CommunityFacts = { readonly name: string; readonly timeZone: string };
@@ -300,6 +335,7 @@ type OtherEvents = {
 
 /** What each kind of event holds. */
 type EventData = BookingEvents &
+  MoveEvents &
   CommunityEvents &
   SpaceEvents &
   TimeEvents &
@@ -325,6 +361,12 @@ export type BookingRequested = EventOf<'BookingRequested'>;
 export type BookingApproved = EventOf<'BookingApproved'>;
 export type BookingCancelled = EventOf<'BookingCancelled'>;
 export type BookingCompleted = EventOf<'BookingCompleted'>;
+export type BookingMoveAsked = EventOf<'BookingMoveAsked'>;
+export type BookingMoveAgreed = EventOf<'BookingMoveAgreed'>;
+export type BookingMoveEnded = EventOf<'BookingMoveEnded'>;
+export type BookingMoved = EventOf<'BookingMoved'>;
+export type HoursLeft = EventOf<'HoursLeft'>;
+export type HoursRefused = EventOf<'HoursRefused'>;
 export type CommunityEvent = EventOf<keyof CommunityEvents>;
 export type CommunityAdded = EventOf<'CommunityAdded'>;
 export type CommunityChanged = EventOf<'CommunityChanged'>;
@@ -347,7 +389,7 @@ export type SpaceOpened = EventOf<'SpaceOpened'>;
 export type SpaceDescribed = EventOf<'SpaceDescribed'>;
 export type SpacePhotosChanged = EventOf<'SpacePhotosChanged'>;
 /** The events of a space on one day. */
-export type SpaceDayEvent = EventOf<keyof BookingEvents | keyof TimeEvents>;
+export type SpaceDayEvent = EventOf<keyof BookingEvents | keyof MoveEvents | keyof TimeEvents>;
 export type TimeClosed = EventOf<'TimeClosed'>;
 export type TimeReopened = EventOf<'TimeReopened'>;
 export type ClosureEvent = EventOf<keyof ClosureEvents>;

@@ -10,6 +10,7 @@ export type ApiKeyId = Branded<string, 'ApiKeyId'>;
 export type WebhookId = Branded<string, 'WebhookId'>;
 export type ClosureId = Branded<string, 'ClosureId'>;
 export type FeedId = Branded<string, 'FeedId'>;
+export type MoveId = Branded<string, 'MoveId'>;
 
 /** Integer cents. */
 export type Cents = Branded<number, 'Cents'>;
@@ -27,5 +28,6 @@ export const apiKeyId = (value: string) => value as ApiKeyId;
 export const webhookId = (value: string) => value as WebhookId;
 export const closureId = (value: string) => value as ClosureId;
 export const feedId = (value: string) => value as FeedId;
+export const moveId = (value: string) => value as MoveId;
 export const cents = (value: number) => value as Cents;
 export const timestamp = (value: string) => value as Timestamp;

@@ -12,8 +12,8 @@ import type { BookingId, BrandId, Cents } from './ids.ts';
 import { brokenTextRule, EVENT_FEE, IDEMPOTENCY_KEY, wrongNumber } from './limits.ts';
 import { priceOf } from './pricing.ts';
 import type { Space } from './space.ts';
-import { type BookingState, brandKey, factsOf, findBooking, heldHours, type SpaceDay } from './space-day.ts';
-import { endHourOf, freeFrom, reducedUsage, useFrom, whyClosed } from './time-slots.ts';
+import { type BookingState, brandKey, factsOf, heldHours, type SpaceDay } from './space-day.ts';
+import { timesIn, whyClosed } from './time-slots.ts';
 
 export type RequestBooking = {
   readonly bookingId: BookingId;
@@ -53,11 +53,10 @@ export const KEY_REUSED = refuse(
   { reason: 'KeyReused' },
 );
 
-/** The booking that was made with this request's idempotency key, if any. */
+/** The booking that was made with this request's idempotency key, if any, as it was requested. */
 export function findByIdempotencyKey(day: SpaceDay, command: RequestBooking): BookingState | undefined {
   if (command.idempotencyKey === undefined) return undefined;
-  const id = day.bookingByKey.get(brandKey(command.brand.brandId, command.idempotencyKey));
-  return id === undefined ? undefined : findBooking(day, id);
+  return day.bookingByKey.get(brandKey(command.brand.brandId, command.idempotencyKey));
 }
 
 /**
@@ -110,27 +109,18 @@ const approvalOf = ({ entry, standing }: RequestBooking): ApprovedAtOnce | undef
 /** The prices and times of a request, fixed now. */
 function termsOfRequest(command: RequestBooking, wall: WallDay, context: BookingContext): BookingRequested['data'] {
   const { space, brand, details, idempotencyKey, fingerprint, entry, agreed = {} } = command;
-  const terms = termsOn(space, details.date);
-  const use = useFrom(terms, wall, details.startHour);
-  const eventFee = entry?.eventFee ?? agreedFee(agreed, space.spaceId, terms.eventFee);
+  const times = timesIn(space, wall, details.startHour);
+  const eventFee = entry?.eventFee ?? agreedFee(agreed, space.spaceId, termsOn(space, details.date).eventFee);
   return defined({
     bookingId: command.bookingId,
     ...detailsOf(details),
-    spaceName: space.name,
+    ...times,
     communityId: space.communityId,
     brandId: brand.brandId,
     brandName: brand.name,
-    endHour: endHourOf(space, details.startHour),
-    durationHours: space.durationHours,
-    usageHours: reducedUsage(terms, use),
     ...priceOf(eventFee, context.serviceFeePercent),
     currency: context.currency,
-    timeZone: space.timeZone,
-    freeFrom: freeFrom(terms, wall, use),
-    startsAt: toTimestamp(use.from),
-    endsAt: toTimestamp(use.until),
-    expiresAt: toTimestamp(Math.min(use.from, context.now + space.answerHours * 3_600_000)),
-    cancelHours: space.cancelHours,
+    expiresAt: toTimestamp(Math.min(Date.parse(times.startsAt), context.now + space.answerHours * 3_600_000)),
     approval: approvalOf(command),
     idempotencyKey,
     fingerprint,

@@ -11,12 +11,23 @@ import type {
   BookingCompleted,
   BookingEvent,
   BookingFacts,
+  BookingMoveAgreed,
+  BookingMoveAsked,
+  BookingMoveEnded,
   BookingRequested,
   CancelledBy,
   SpaceDayEvent,
   TimeClosed,
 } from './events.ts';
-import { type BookingId, type BrandId, type Cents, type ClosureId, type CommunityId, cents } from './ids.ts';
+import {
+  type BookingId,
+  type BrandId,
+  type Cents,
+  type ClosureId,
+  type CommunityId,
+  cents,
+  type MoveId,
+} from './ids.ts';
 import { keysOf } from './keys-of.ts';
 import { EVENT_FEE, REASON, wrongNumber, wrongText } from './limits.ts';
 import { picked } from './picked.ts';
@@ -29,8 +40,15 @@ export const BOOKING_STATUSES: readonly BookingStatus[] = ['Pending', 'Approved'
 export type BookingState = {
   readonly request: BookingRequested['data'];
   readonly status: BookingStatus;
-  /** Revision of the request in the stream of the day. */
+  /** Revision of the request, or of its arrival from another day, in the stream of the day. */
   readonly revision: number;
+  /** A move that waits for an answer, or has been agreed to. */
+  readonly move?: OpenMove;
+};
+
+export type OpenMove = Pick<BookingMoveAgreed['data'], 'moveId' | 'askedBy' | 'to'> & {
+  /** From then on, nothing else happens to the booking here until it has left, or the other day has refused it. */
+  readonly isAgreed: boolean;
 };
 
 /**
@@ -44,13 +62,17 @@ export type SpaceDay = {
   readonly held: ReadonlyMap<BookingId, BookingState>;
   /** Any number: a client can request and cancel the same hour again and again. */
   readonly cancelled: AppendOnlyMap<BookingId, BookingState>;
-  /** The booking of each idempotency key, by brand. */
-  readonly bookingByKey: AppendOnlyMap<string, BookingId>;
+  /** The booking of each idempotency key as it was requested, by brand. It may have left this day. */
+  readonly bookingByKey: AppendOnlyMap<string, BookingState>;
   /** Closed times and own events. */
   readonly closed: ReadonlyMap<ClosureId, TimeClosed['data']>;
   /** Closures that have ended: none of them closes this day again, however late a process is. */
   readonly reopened: AppendOnlyMap<ClosureId, true>;
+  /** Moves to this day that were decided here: why the booking could not come, or that it came. */
+  readonly arrivals: AppendOnlyMap<MoveId, Arrival>;
 };
+
+export type Arrival = 'arrived' | { readonly refusedFor: string };
 
 export const EMPTY_SPACE_DAY: SpaceDay = {
   events: 0,
@@ -59,6 +81,7 @@ export const EMPTY_SPACE_DAY: SpaceDay = {
   bookingByKey: AppendOnlyMap.empty(),
   closed: new Map(),
   reopened: AppendOnlyMap.empty(),
+  arrivals: AppendOnlyMap.empty(),
 };
 
 export const findBooking = ({ held, cancelled }: SpaceDay, id: BookingId): BookingState | undefined =>
@@ -80,17 +103,47 @@ export function evolveSpaceDay(before: SpaceDay, event: SpaceDayEvent): SpaceDay
       const { bookingId, brandId, idempotencyKey: key } = event.data;
       const state: BookingState = { request: event.data, status: 'Pending', revision: before.events };
       const held = new Map(day.held).set(bookingId, state);
-      const bookingByKey =
-        key === undefined ? day.bookingByKey : day.bookingByKey.with(brandKey(brandId, key), bookingId);
+      const bookingByKey = key === undefined ? day.bookingByKey : day.bookingByKey.with(brandKey(brandId, key), state);
       return { ...day, held, bookingByKey };
     }
+    case 'BookingMoved': {
+      const { moveId, movedBy: _, from: __, status, ...request } = event.data;
+      const held = new Map(day.held).set(request.bookingId, { request, status, revision: before.events });
+      return { ...day, held, arrivals: day.arrivals.with(moveId, 'arrived') };
+    }
+    case 'HoursRefused':
+      return { ...day, arrivals: day.arrivals.with(event.data.moveId, { refusedFor: event.data.reason }) };
+    case 'HoursLeft': {
+      const held = new Map(day.held);
+      held.delete(event.data.bookingId);
+      return { ...day, held };
+    }
+    case 'BookingMoveAsked':
+    case 'BookingMoveAgreed':
+    case 'BookingMoveEnded':
+      return afterMoveStep(day, event);
     default:
       return afterAnswer(day, event);
   }
 }
 
+/** The day after a move of a booking was asked for, agreed to or ended. */
+function afterMoveStep(
+  day: SpaceDay,
+  { type, data }: BookingMoveAsked | BookingMoveAgreed | BookingMoveEnded,
+): SpaceDay {
+  const booking = day.held.get(data.bookingId);
+  if (booking === undefined) return day;
+  const { move: _, ...unmoved } = booking;
+  const after =
+    type === 'BookingMoveEnded'
+      ? unmoved
+      : { ...unmoved, move: { ...picked(data, ['moveId', 'askedBy', 'to']), isAgreed: type === 'BookingMoveAgreed' } };
+  return { ...day, held: new Map(day.held).set(data.bookingId, after) };
+}
+
 /** The day after a booking was approved, cancelled or completed. */
-function afterAnswer(day: SpaceDay, event: Exclude<BookingEvent, BookingRequested>): SpaceDay {
+function afterAnswer(day: SpaceDay, event: BookingApproved | BookingCancelled | BookingCompleted): SpaceDay {
   const { bookingId } = event.data;
   const booking = day.held.get(bookingId);
   if (booking === undefined) return day;
@@ -110,8 +163,13 @@ function withLowered(request: BookingRequested['data'], event: BookingEvent): Bo
 /** Whether a booking may still be cancelled. */
 export const isOpen = ({ status }: BookingState): boolean => status === 'Pending' || status === 'Approved';
 
-/** The state that an event leaves a booking in. */
-export function statusAfter(event: { readonly type: BookingEvent['type'] }): BookingStatus {
+/** An event, as far as the state after it depends on it. */
+export type Leading =
+  | { readonly type: Exclude<BookingEvent['type'], 'BookingMoved'> }
+  | { readonly type: 'BookingMoved'; readonly data: { readonly status: BookingStatus } };
+
+/** The state that an event leaves a booking in. @param before the state before it. Default: Pending */
+export function statusAfter(event: Leading, before: BookingStatus = 'Pending'): BookingStatus {
   switch (event.type) {
     case 'BookingRequested':
       return 'Pending';
@@ -121,8 +179,14 @@ export function statusAfter(event: { readonly type: BookingEvent['type'] }): Boo
       return 'Cancelled';
     case 'BookingCompleted':
       return 'Completed';
+    case 'BookingMoved':
+      return event.data.status;
+    case 'BookingMoveAsked':
+    case 'BookingMoveAgreed':
+    case 'BookingMoveEnded':
+      return before;
     default:
-      return event.type satisfies never;
+      return event satisfies never;
   }
 }
 
@@ -265,12 +329,12 @@ function cancelled(booking: BookingState, cancelledBy: CancelledBy, reason: stri
   return { type: 'BookingCancelled', data: defined({ ...factsOf(booking.request), cancelledBy, reason, refund }) };
 }
 
-const hasStarted = (booking: BookingState, now: number) => startOf(booking.request) <= now;
+export const hasStarted = (booking: BookingState, now: number) => startOf(booking.request) <= now;
 
-const unknownBooking = (id: BookingId): Refusal => refuse('ResourceNotFound', `There is no booking ${id}.`);
+export const unknownBooking = (id: BookingId): Refusal => refuse('ResourceNotFound', `There is no booking ${id}.`);
 
-const wrongStatus = (booking: BookingState, verb: string): Refusal =>
+export const wrongStatus = (booking: BookingState, verb: string): Refusal =>
   refuse('BookingNotAllowed', `Booking ${booking.request.bookingId} is ${booking.status} and cannot be ${verb}.`);
 
-const started = (booking: BookingState, verb: string): Refusal =>
+export const started = (booking: BookingState, verb: string): Refusal =>
   refuse('BookingNotAllowed', `Booking ${booking.request.bookingId} has already started and cannot be ${verb}.`);

@@ -19,6 +19,9 @@ export function textOwnerOf(event: DomainEvent): string | undefined {
   switch (event.type) {
     case 'BookingRequested':
     case 'BookingCancelled':
+    case 'BookingMoveAsked':
+    case 'BookingMoveEnded':
+    case 'BookingMoved':
       return ownerOf.booking(event.data);
     case 'ReviewPosted':
       return ownerOf.review(event.data);

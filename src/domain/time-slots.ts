@@ -7,10 +7,12 @@ import {
   isYearsLater,
   localDate,
   momentOn,
+  toTimestamp,
   type WallDay,
   wallDay,
 } from './calendar.ts';
 import { type DayTerms, isInside, termsOn } from './day-terms.ts';
+import { defined } from './defined.ts';
 import {
   type BookedHours,
   type HeldHours,
@@ -62,6 +64,23 @@ export function reducedUsage(
   const hours = (until - from) / HOUR_MS;
   // The clocks may skip all hours from the start to the end of the window.
   return hours > 0 && hours < durationHours ? hours : undefined;
+}
+
+/** What an event that starts at an hour takes from its space: name, times and the time to cancel, as they are now. */
+export function timesIn(space: Space, day: WallDay, startHour: number) {
+  const terms = termsOn(space, day.date);
+  const use = useFrom(terms, day, startHour);
+  const usageHours = reducedUsage(terms, use);
+  return {
+    spaceName: space.name,
+    endHour: endHourOf(space, startHour),
+    durationHours: space.durationHours,
+    timeZone: space.timeZone,
+    freeFrom: freeFrom(terms, day, use),
+    startsAt: toTimestamp(use.from),
+    endsAt: toTimestamp(use.until),
+    ...defined({ usageHours, cancelHours: space.cancelHours }),
+  };
 }
 
 const LABELS = Array.from(

@@ -2,7 +2,7 @@ import { brandOf, communityOf } from '../domain/account.ts';
 import { PERSONAL_DETAILS } from '../domain/booking-details.ts';
 import { CUSTOMER_TEXTS } from '../domain/customer-details.ts';
 import { HOUSE_TEXTS, SPACE_TEXTS } from '../domain/description.ts';
-import type { DomainEvent } from '../domain/events.ts';
+import type { BookingFacts, CancelledBy, DomainEvent } from '../domain/events.ts';
 import { ownerOf, type PersonalText, type Subject, subjectOf, type Texts } from '../domain/personal-text.ts';
 import { altsIn } from '../domain/photos.ts';
 import { picked } from '../domain/picked.ts';
@@ -22,12 +22,15 @@ export function writtenIn(event: DomainEvent, author: Subject | undefined): Writ
       const texts = picked(event.data, PERSONAL_DETAILS);
       return written(subjectOf(brandOf(event.data)), ownerOf.booking(event.data), texts);
     }
-    case 'BookingCancelled': {
-      const { cancelledBy, communityId, reason } = event.data;
-      if (cancelledBy === 'System') return undefined;
-      const account = cancelledBy === 'Brand' ? brandOf(event.data) : communityOf({ communityId });
-      return written(author ?? subjectOf(account), ownerOf.booking(event.data), { reason });
-    }
+    case 'BookingCancelled':
+      return writtenReason(event.data, event.data.cancelledBy, author);
+    case 'BookingMoveAsked':
+      return writtenReason(event.data, event.data.askedBy, author);
+    case 'BookingMoveEnded':
+      return writtenReason(event.data, event.data.endedBy, author);
+    // What the brand wrote stays in the request.
+    case 'BookingMoved':
+      return undefined;
     case 'ReviewPosted': {
       const { title, content } = event.data;
       return written(subjectOf(brandOf(event.data)), ownerOf.review(event.data), { title, content });
@@ -59,6 +62,17 @@ export function writtenIn(event: DomainEvent, author: Subject | undefined): Writ
       event satisfies WithoutText;
       return undefined;
   }
+}
+
+/** The reason that a party gave. */
+function writtenReason(
+  data: BookingFacts & { readonly reason?: PersonalText },
+  by: CancelledBy,
+  author: Subject | undefined,
+): Written | undefined {
+  if (by === 'System') return undefined;
+  const account = by === 'Brand' ? brandOf(data) : communityOf(data);
+  return written(author ?? subjectOf(account), ownerOf.booking(data), { reason: data.reason });
 }
 
 const textsIn = <F extends string>(data: { readonly [field in F]?: PersonalText | null }, fields: readonly F[]) =>

@@ -1,5 +1,6 @@
 import { type BookingDocument, bookings, type ReadableBooking } from '../../projections/bookings.ts';
 import { type Until, until } from '../domain/as-of.ts';
+import { streamsOf } from '../domain/booking-days.ts';
 import { type HistoryStep, historySteps, isBookingEvent, type NamedStep } from '../domain/booking-history.ts';
 import type { BookingEvent, Recorded } from '../domain/events.ts';
 import type { BookingId, PlainDate } from '../domain/ids.ts';
@@ -16,17 +17,21 @@ export type BookingHistory = { readonly steps: readonly NamedStep[]; readonly bo
 /** The events of a space on a day up to a point, and the bookings then, by start hour. */
 export type DayHistory = { readonly steps: readonly NamedStep[]; readonly bookings: readonly ReadableBooking[] };
 
-type SpaceDate = { readonly spaceId: number; readonly date: PlainDate };
-
 /** The history of bookings from the log, now or as of an earlier time (docs/decisions/accounts.md). */
 export function createBookingHistory({ events, readModels, personalData, names }: QueryDeps) {
-  /** The booking events of a space on a day, or only those of one booking. Keeps no others, because a day may have thousands. */
-  async function ofStream(day: SpaceDate, to: Until, bookingId?: BookingId): Promise<Recorded<BookingEvent>[]> {
+  /** The booking events of the stream of a space on a day, or only those of one booking. Keeps no others, because a day may have thousands. */
+  async function ofStream(name: string, to: Until, bookingId?: BookingId): Promise<Recorded<BookingEvent>[]> {
     const history: Recorded<BookingEvent>[] = [];
-    const stream = knownEvents(events.readStream(streamOf.spaceDay(day.spaceId, day.date)));
+    const stream = knownEvents(events.readStream(name));
     for await (const event of until(stream, to))
       if (isBookingEvent(event) && (bookingId === undefined || event.data.bookingId === bookingId)) history.push(event);
     return history;
+  }
+
+  /** The events of a booking on all days that it has been on. */
+  async function ofDays(booking: BookingDocument, to: Until): Promise<Recorded<BookingEvent>[]> {
+    const each = await Promise.all(streamsOf(booking).map((stream) => ofStream(stream, to, booking.bookingId)));
+    return each.flat().sort((a, b) => (a.position < b.position ? -1 : 1));
   }
 
   async function named(steps: readonly HistoryStep[], viewer: Viewer): Promise<NamedStep[]> {
@@ -39,23 +44,36 @@ export function createBookingHistory({ events, readModels, personalData, names }
     async ofBooking(viewer: Viewer, id: number, to: Until = {}): Promise<BookingHistory | undefined> {
       const stored = await readModels.collection(bookings).get(String(id));
       if (stored === undefined || !(viewer === 'operator' || isVisibleBooking(viewer, stored))) return undefined;
-      const ownEvents = await ofStream(stored, to, stored.bookingId);
+      const ownEvents = await ofDays(stored, to);
       const [booking] = await personalData.openBookings(folded(ownEvents));
       return { steps: await named(historySteps(await personalData.openEvents(ownEvents)), viewer), booking };
     },
 
     /** The history of a space on one day. For the operator, who may see the bookings of every brand. */
     async ofDay(spaceId: number, date: PlainDate, to: Until = {}): Promise<DayHistory> {
-      const day = await ofStream({ spaceId, date }, to);
-      const each = [...Map.groupBy(day, ({ data }) => data.bookingId).values()];
+      const stream = streamOf.spaceDay(spaceId, date);
+      const day = await ofStream(stream, to);
+      const stored = await readModels
+        .collection(bookings)
+        .getMany([...new Set(day.map(({ data }) => String(data.bookingId)))]);
+      const whole = ([id, ownEvents]: readonly [BookingId, Recorded<BookingEvent>[]]) => {
+        const booking = stored.get(String(id));
+        // Most bookings were never on another day.
+        return booking?.formerDays === undefined ? ownEvents : ofDays(booking, to);
+      };
+      const each = await Promise.all([...Map.groupBy(day, ({ data }) => data.bookingId)].map(whole));
       const opened = await Promise.all(
         each.map(async (ownEvents) => historySteps(await personalData.openEvents(ownEvents))),
       );
-      const steps = opened.flat().sort((a, b) => a.event.revision - b.event.revision);
-      const bookings = await personalData.openBookings(each.flatMap(folded));
+      const steps = opened.flat().filter(({ event }) => event.stream === stream);
+      const onDay = each.flatMap(folded).filter((booking) => booking.spaceId === spaceId && booking.date === date);
+      const readable = await personalData.openBookings(onDay);
       return {
-        steps: await named(steps, 'operator'),
-        bookings: bookings.sort((a, b) => a.startHour - b.startHour || a.bookingId - b.bookingId),
+        steps: await named(
+          steps.sort((a, b) => a.event.revision - b.event.revision),
+          'operator',
+        ),
+        bookings: readable.sort((a, b) => a.startHour - b.startHour || a.bookingId - b.bookingId),
       };
     },
   };

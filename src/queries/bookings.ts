@@ -38,6 +38,9 @@ export type BookingPage = PagePlace & { readonly bookings: readonly ReadableBook
 /** A brand's bookings at a community, counted by outcome. Pending ones are not counted. */
 export type BrandRecord = Awaited<ReturnType<typeof recordOf>>;
 
+/** Moves to answer that are listed together. The others follow once these are answered. */
+const MOST_MOVES = 50;
+
 /** Those of an account, in the order of lists. */
 export const byDate = declareQuery(
   bookings,
@@ -73,6 +76,18 @@ const ofBrandAt = declareQuery(
   }),
   [{ brandId: BRAND.id, communityId: COMMUNITY.id }, 'Completed'],
   [{ brandId: BRAND.id, communityId: COMMUNITY.id }, 'Cancelled', 'Brand'],
+);
+
+/** Those whose move the account has to answer, in the order of lists. */
+const movesOf = declareQuery(
+  bookings,
+  (account: Account): Find<BookingDocument> => ({
+    where: { ...ownedBy(account), moveWaitsFor: account.kind },
+    sort: [{ field: 'date' }, { field: 'startHour' }, { field: 'bookingId' }],
+    limit: MOST_MOVES,
+  }),
+  [BRAND],
+  [COMMUNITY],
 );
 
 /** How long a list that is being read may show texts that have been erased since it began. */
@@ -137,6 +152,10 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
      */
     between: (account: Account, startDate: PlainDate, endDate: PlainDate, spaceId?: SpaceId) =>
       readModels.collection(bookings).list(byDate(account, { startDate, endDate, ...defined({ spaceId }) })),
+
+    /** The first bookings whose move the account has to answer. */
+    movesToAnswer: (account: Account): Promise<BookingDocument[]> =>
+      readModels.collection(bookings).list(movesOf(account)),
 
     /** How many of the bookings the account may see are in this state, or `atMost` if there are more. */
     count: (account: Account, status: BookingStatus, atMost: number): Promise<number> =>

@@ -1,11 +1,11 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
+import { streamsOf } from '../domain/booking-days.ts';
 import { FIRST_ZONE, LAST_ZONE, localMonth } from '../domain/calendar.ts';
 import type { ChargeBasis } from '../domain/charges.ts';
 import { refuse } from '../domain/decision.ts';
 import { brandId, type Cents, cents } from '../domain/ids.ts';
 import { knownEvent } from '../domain/known-event.ts';
-import { streamOf } from '../domain/streams.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { createAccountQueries } from './accounts.ts';
 import { createMonthCharges, type Made } from './month-charges.ts';
@@ -52,7 +52,7 @@ export function createBrandCharges(
   /** By kind and booking. */
   async function eventIds(page: readonly Made[]): Promise<ReadonlyMap<string, string>> {
     const ids = new Map<string, string>();
-    for (const stream of new Set(page.map(({ booking }) => streamOf.spaceDay(booking.spaceId, booking.date))))
+    for (const stream of new Set(page.flatMap(({ booking }) => streamsOf(booking))))
       for await (const stored of events.readStream(stream)) {
         const event = knownEvent(stored);
         if (event.type === 'BookingApproved') ids.set(`charge ${event.data.bookingId}`, event.id);

@@ -5,6 +5,7 @@ import { type ClosureDocument, closures } from '../../projections/closures.ts';
 import { spaces } from '../../projections/spaces.ts';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
 import { type Account, accountKey } from '../domain/account.ts';
+import { streamsOf } from '../domain/booking-days.ts';
 import { communityId as toCommunityId } from '../domain/ids.ts';
 import type { Subject } from '../domain/personal-text.ts';
 import type { Space } from '../domain/space.ts';
@@ -49,8 +50,7 @@ export function createOperatorQueries({ readModels, personalData }: QueryDeps) {
     async streamsOf(bookingId: number): Promise<readonly string[] | undefined> {
       const stored = await readModels.collection(bookings).get(String(bookingId));
       if (stored === undefined) return undefined;
-      const { spaceId, date } = stored;
-      return [streamOf.spaceDay(spaceId, date), streamOf.review(bookingId)];
+      return [...streamsOf(stored), streamOf.review(bookingId)];
     },
 
     async booking(bookingId: number): Promise<ReadableBooking | undefined> {

@@ -198,7 +198,16 @@ test('values have the same constraints as in the service', () => {
   expect(property('CreateBooking', 'message')).toMatchObject({ maxLength: 500 });
   expect(property('CreateBooking', 'startHour')).toMatchObject({ minimum: 0, maximum: 23 });
   expect(schemas.BookingEvent).toMatchObject({
-    enum: ['BookingRequested', 'BookingApproved', 'BookingCancelled', 'BookingCompleted'],
+    enum: [
+      'BookingRequested',
+      'BookingApproved',
+      'BookingCancelled',
+      'BookingCompleted',
+      'BookingMoveAsked',
+      'BookingMoveAgreed',
+      'BookingMoveEnded',
+      'BookingMoved',
+    ],
   });
 });
 

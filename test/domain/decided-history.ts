@@ -172,7 +172,7 @@ export class DecidedHistory {
       );
       if (isRefusal(decision)) return refused(decision.refused);
       const before = this.log.state(day, aggregates.spaceDay).bookingByKey.get(`${by}:${idempotencyKey}`);
-      made = decision[0]?.data.bookingId ?? before ?? 0;
+      made = decision[0]?.data.bookingId ?? before?.request.bookingId ?? 0;
       this.#days.set(made, day);
       // A repeated request is answered as it was the first time.
       const document = this.log.documents(bookings).get(String(made));

@@ -4,7 +4,16 @@ import { EVENT_TYPES, isCountedEvent, isEventType } from '../../src/domain/event
 
 test('what an account can do without end counts towards its quota, and nothing else', () => {
   expect(EVENT_TYPES.filter((type) => isCountedEvent({ type }))).toEqual([
-    ...['BookingRequested', 'CommunityAdded', 'CommunityChanged', 'CommunityDescribed', 'CommunityPhotosChanged'],
+    ...[
+      'BookingRequested',
+      'BookingMoveAsked',
+      'BookingMoveAgreed',
+      'BookingMoved',
+      'CommunityAdded',
+      'CommunityChanged',
+      'CommunityDescribed',
+      'CommunityPhotosChanged',
+    ],
     ...['CommunityNewBrandsChanged', 'BrandAdded', 'BrandAdmitted', 'BrandTrusted', 'CustomerDescribed'],
     ...[
       'SpaceAdded',
@@ -22,7 +31,7 @@ test('what an account can do without end counts towards its quota, and nothing e
 
 test('a type is known by its own name alone', () => {
   expect(EVENT_TYPES.every(isEventType)).toBe(true);
-  for (const other of ['', 'toString', 'bookingRequested', 'BookingMoved']) expect(isEventType(other)).toBe(false);
+  for (const other of ['', 'toString', 'bookingRequested', 'BookingVanished']) expect(isEventType(other)).toBe(false);
 });
 
 test('a trace has its flags only if they are there', () => {

@@ -10,6 +10,7 @@ test('each change of an account has an entry, except bookings, reviews and the s
   const left = AUDITED_TYPES.filter((type) => !accountHistory.types.includes(type));
   expect(left).toEqual([
     ...['BookingRequested', 'BookingApproved', 'BookingCancelled', 'BookingCompleted'],
+    ...['BookingMoveAsked', 'BookingMoveAgreed', 'BookingMoveEnded', 'BookingMoved', 'HoursLeft', 'HoursRefused'],
     ...['TimeClosed', 'TimeReopened', 'ReviewPosted'],
   ]);
 });

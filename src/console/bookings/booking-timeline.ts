@@ -6,7 +6,7 @@ import { type Html, html, named } from '../../html/html.ts';
 import type { BookingHistory } from '../../queries/booking-history.ts';
 import { actorText } from '../parts/actor-view.ts';
 import { viaField } from '../parts/back-link.ts';
-import { statusBadge, statusClass } from '../parts/booking-views.ts';
+import { placeText, statusBadge, statusClass } from '../parts/booking-views.ts';
 import { hasProblems, momentField } from '../parts/forms.ts';
 import { momentInField, readMoment } from '../parts/typed-dates.ts';
 import type { Problems } from '../parts/typed-form.ts';
@@ -71,6 +71,13 @@ function stepDetails(event: HistoryStep['event']): Html | undefined {
       return html`${
         event.data.refund > 0 && html` and refunded ${amount(event.data.refund, event.data.currency)}`
       }${event.data.reason && html`: ${named(event.data.reason)}`}`;
+    case 'BookingMoveAsked':
+      return html` to ${placeText(event.data.to)}${event.data.reason && html`: ${named(event.data.reason)}`}`;
+    case 'BookingMoved':
+      return html` from ${placeText(event.data.from)} to ${placeText(event.data)}`;
+    case 'BookingMoveEnded':
+      return event.data.reason === undefined ? undefined : html`: ${named(event.data.reason)}`;
+    case 'BookingMoveAgreed':
     case 'BookingCompleted':
       return undefined;
     default:

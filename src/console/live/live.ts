@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyBaseLogger } from 'fastify';
 import { type Account, type AccountKey, accountKey } from '../../domain/account.ts';
 import { accountChange } from '../../domain/account-change.ts';
-import type { BookingFacts, DomainEvent, Recorded, TimeReopened } from '../../domain/events.ts';
+import type { BookingFacts, DomainEvent, HoursLeft, Recorded, TimeClosed, TimeReopened } from '../../domain/events.ts';
 import type { CommunityId } from '../../domain/ids.ts';
 import { isKnown, knownEvent } from '../../domain/known-event.ts';
 import { type EventStore, logEnd, type Position } from '../../event-store/event-store.ts';
@@ -215,7 +215,7 @@ function changesOf(event: Recorded<DomainEvent>): readonly ChangeToShow[] {
   const accounts = accountChange(event)?.accounts.map(accountKey);
   if (accounts === undefined) return [];
   const ofAccount = { concerns: accounts, topic: OWN_TOPIC };
-  if (event.type === 'TimeClosed' || event.type === 'TimeReopened') return [ofAccount, ofHours(event.data)];
+  if (isOfHours(event)) return [ofAccount, ofHours(event.data)];
   if (!isAnnounced(event)) return [ofAccount];
   const { type, data, metadata } = event;
   const what = type === 'BookingCancelled' && data.cancelledBy === 'System' ? 'Expired' : ANNOUNCEMENTS[type];
@@ -224,7 +224,14 @@ function changesOf(event: Recorded<DomainEvent>): readonly ChangeToShow[] {
   return type === 'BookingCompleted' || type === 'ReviewPosted' ? [change] : [change, ofHours(data)];
 }
 
-const ofHours = ({ communityId, spaceId, date }: BookingFacts | TimeReopened['data']): ChangeToShow => ({
+const isOfHours = (event: DomainEvent): event is TimeClosed | TimeReopened | HoursLeft =>
+  event.type === 'TimeClosed' || event.type === 'TimeReopened' || event.type === 'HoursLeft';
+
+const ofHours = ({
+  communityId,
+  spaceId,
+  date,
+}: BookingFacts | TimeReopened['data'] | HoursLeft['data']): ChangeToShow => ({
   concerns: { hoursOf: communityId },
   topic: hoursTopic(spaceId, date),
 });
@@ -239,6 +246,10 @@ const ANNOUNCEMENTS: Readonly<Record<Announced['type'], string>> = {
   BookingApproved: 'Approved',
   BookingCancelled: 'Cancelled',
   BookingCompleted: 'Completed',
+  BookingMoveAsked: 'Move asked for',
+  BookingMoveAgreed: 'Move agreed',
+  BookingMoveEnded: 'Move ended',
+  BookingMoved: 'Moved',
   ReviewPosted: 'New review',
 };
 

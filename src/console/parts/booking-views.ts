@@ -1,9 +1,10 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { Account } from '../../domain/account.ts';
 import { defined } from '../../domain/defined.ts';
+import type { MovePlace } from '../../domain/events.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../../domain/space-day.ts';
-import { amount, hours, shortDate, shortened, zoneName } from '../../html/formats.ts';
+import { amount, clock, hours, shortDate, shortened, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
 import {
@@ -56,6 +57,10 @@ export const statusClass = (status: BookingStatus): string => `is-${status.toLow
 /** A status, conveyed by word, icon and colour. */
 export const statusBadge = (booking: StatusFacts): Html =>
   html`<span class="status ${statusClass(booking.status)}">${statusIcon(booking)}${stateOf(booking)}</span>`;
+
+/** A space, a date and an hour in one line. */
+export const placeText = ({ spaceName, date, startHour }: MovePlace): Html =>
+  html`${named(spaceName)}, ${shortDate(date)}, ${clock(startHour)}`;
 
 type BookingTime = Pick<BookingDocument, 'date' | 'startHour' | 'freeFrom' | 'timeZone'>;
 

@@ -6,7 +6,17 @@ import { actorOrYou } from '../parts/actor-view.ts';
 import type { Visit } from '../parts/visit.ts';
 
 /** What a step did. Pages show it as it is. */
-export type StepVerb = 'requested' | 'approved' | 'declined' | 'withdrawn' | 'cancelled' | 'completed' | 'expired';
+export type StepVerb =
+  | 'requested'
+  | 'approved'
+  | 'declined'
+  | 'withdrawn'
+  | 'cancelled'
+  | 'completed'
+  | 'expired'
+  | MoveVerb;
+
+type MoveVerb = 'asked to be moved' | 'agreed to move' | 'kept where it is' | 'moved';
 
 /** The last step of a booking, and its actor. */
 export type LastStep = {
@@ -38,7 +48,15 @@ export function verbOf({ event, from }: NamedStep): StepVerb {
   return from === 'Pending' ? VERBS_BY[event.data.cancelledBy] : 'cancelled';
 }
 
-const VERBS = { BookingRequested: 'requested', BookingApproved: 'approved', BookingCompleted: 'completed' } as const;
+const VERBS = {
+  BookingRequested: 'requested',
+  BookingApproved: 'approved',
+  BookingCompleted: 'completed',
+  BookingMoveAsked: 'asked to be moved',
+  BookingMoveAgreed: 'agreed to move',
+  BookingMoveEnded: 'kept where it is',
+  BookingMoved: 'moved',
+} as const;
 const VERBS_BY = { Community: 'declined', Brand: 'withdrawn', System: 'expired' } as const;
 
 /** `It was approved by anna@example.org on 20 Nov 2026, 09:30 Berlin time.` */

@@ -165,7 +165,13 @@ type EventType = NamedChange['event']['type'];
 /** The history of an account leaves out bookings, reviews, single closed days and internal events. */
 type AccountEvent = Exclude<
   EventType,
-  `Booking${string}` | `Time${string}` | 'ReviewPosted' | 'IdsReserved' | 'LogCreated' | 'ProjectionEventSkipped'
+  | `Booking${string}`
+  | `Time${string}`
+  | `Hours${string}`
+  | 'ReviewPosted'
+  | 'IdsReserved'
+  | 'LogCreated'
+  | 'ProjectionEventSkipped'
 >;
 
 /** Exhaustive: a new kind of event does not compile without its line. */

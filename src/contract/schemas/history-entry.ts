@@ -47,6 +47,10 @@ const EVENTS = {
   BookingApproved: true,
   BookingCancelled: true,
   BookingCompleted: true,
+  BookingMoveAsked: true,
+  BookingMoveAgreed: true,
+  BookingMoveEnded: true,
+  BookingMoved: true,
 } as const satisfies { readonly [T in HistoryStep['event']['type']]: true };
 
 /** One event of a booking: when, who, and which fields changed. */

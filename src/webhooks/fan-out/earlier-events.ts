@@ -1,9 +1,10 @@
 import { bookings } from '../../../projections/bookings.ts';
 import type { DeliverableEvent } from '../../contract/webhook-payload.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
-import type { Recorded } from '../../domain/events.ts';
+import type { BookingMoved, Recorded } from '../../domain/events.ts';
+import { isKnown, knownEvent } from '../../domain/known-event.ts';
 import { streamOf } from '../../domain/streams.ts';
-import type { EventStore } from '../../event-store/event-store.ts';
+import type { EventStore, StoredEvent } from '../../event-store/event-store.ts';
 import { RETENTION_MS } from '../../outbox/progress.ts';
 import { readStream } from '../../outbox/read-stream.ts';
 import type { ReadModels } from '../../read-models/read-models.ts';
@@ -30,13 +31,18 @@ export async function earlierEvents(
   if (stream === undefined || (stream === event.stream && event.revision === 0)) return [];
   const oldest = toTimestamp(clock() - RETENTION_MS + MARGIN_MS);
   const ofBooking: Recorded<DeliverableEvent>[] = [];
-  for await (const stored of readStream(events, stream)) {
-    if (stored.position >= event.position) break;
-    if (stored.data.bookingId !== event.data.bookingId) continue;
-    const earlier = deliverable(stored);
-    if (earlier !== undefined && earlier.metadata.at > oldest) ofBooking.push(earlier);
-  }
-  return ofBooking;
+  const streams = new Set([stream]);
+  // Streams that are added meanwhile are read, too.
+  for (const each of streams)
+    for await (const stored of readStream(events, each)) {
+      if (stored.position >= event.position) break;
+      if (stored.data.bookingId !== event.data.bookingId) continue;
+      const former = formerStream(stored);
+      if (former !== undefined) streams.add(former);
+      const earlier = deliverable(stored);
+      if (earlier !== undefined && earlier.metadata.at > oldest) ofBooking.push(earlier);
+    }
+  return streams.size === 1 ? ofBooking : ofBooking.sort((a, b) => (a.position < b.position ? -1 : 1));
 
   /** A review has a stream of its own. It does not wait for the read model of bookings, which has long passed the booking. */
   async function bookingStream(): Promise<string | undefined> {
@@ -48,4 +54,11 @@ export async function earlierEvents(
       throw error;
     }
   }
+}
+
+/** The stream of the day that a booking left with this event. */
+function formerStream(stored: StoredEvent): string | undefined {
+  if (stored.type !== 'BookingMoved' || !isKnown(stored)) return undefined;
+  const { from } = knownEvent<BookingMoved>(stored).data;
+  return streamOf.spaceDay(from.spaceId, from.date);
 }

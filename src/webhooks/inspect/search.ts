@@ -3,6 +3,7 @@ import { DELIVERY_STATES, type DeliveryState } from '../../contract/delivery.ts'
 import type { DeliverableEvent, DeliveryKind } from '../../contract/webhook-payload.ts';
 import type { DocumentStore, Find } from '../../document-store/document-store.ts';
 import { declareQuery } from '../../document-store/queries.ts';
+import { type BookingDays, streamsOf } from '../../domain/booking-days.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
 import type { Recorded } from '../../domain/events.ts';
@@ -48,7 +49,7 @@ export type DeliveryPage = {
 };
 
 /** A booking and the streams of its events. */
-export type BookingReference = { readonly bookingId: number; readonly spaceId: number; readonly date: string };
+export type BookingReference = BookingDays & { readonly bookingId: number };
 
 /** An event for a registration, and its delivery if there is one. */
 export type EventDelivery = {
@@ -127,9 +128,9 @@ export async function openDeliverySearch(deps: {
   }
 
   /** @throws {Unavailable} if the log cannot be read */
-  async function eventsOf({ bookingId, spaceId, date }: BookingReference): Promise<Recorded<DeliverableEvent>[]> {
+  async function eventsOf({ bookingId, ...days }: BookingReference): Promise<Recorded<DeliverableEvent>[]> {
     const ofBooking: Recorded<DeliverableEvent>[] = [];
-    for (const stream of [streamOf.spaceDay(spaceId, date), streamOf.review(bookingId)]) {
+    for (const stream of [...streamsOf(days), streamOf.review(bookingId)]) {
       for await (const stored of readStream(deps.events, stream)) {
         const event = stored.data.bookingId === bookingId ? deliverable(stored) : undefined;
         if (event !== undefined) ofBooking.push(event);
