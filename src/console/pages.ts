@@ -2,6 +2,7 @@ import { isAtLeast } from '../domain/roles.ts';
 import { bookingListPages } from './bookings/booking-list.ts';
 import { bookingPages } from './bookings/bookings.ts';
 import { chargePages } from './bookings/charges.ts';
+import { movePages } from './bookings/moves.ts';
 import { reviewPages } from './bookings/reviews.ts';
 import { calendarPages } from './calendar/calendar.ts';
 import { closureAddPages } from './calendar/closure-add.ts';
@@ -61,6 +62,7 @@ const PAGES = [
   customerPage,
   bookingListPages,
   bookingPages,
+  movePages,
   decisionPages,
   admissionPages,
   newBrandsPages,

@@ -110,6 +110,9 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
     communitiesOf,
     communities: allCommunities,
 
+    /** The spaces of a community, by id. */
+    ofCommunity: (id: CommunityId): Promise<Space[]> => readModels.collection(spaces).list(spacesById(id)),
+
     /** The same as `get`, with the name and the house of the community. */
     async getNamed(account: Account, spaceId: number): Promise<NamedSpace | undefined> {
       const space = await get(account, spaceId);

@@ -30,6 +30,7 @@ import { asPlainDate, readRange } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { bookingColumns, csvOf, downloadLink, type WithParty, withParties } from './csv-export.ts';
+import { movesToAnswer } from './move-views.ts';
 
 const PATH = '/console/bookings';
 const CSV_PATH = '/console/bookings.csv';
@@ -65,7 +66,7 @@ export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
       heading,
       problems,
       flash: noticeOf(visit.query, cursorsOf(visit.query)),
-      main: html`${searchForm(visit, filter, problems)}
+      main: html`${visit.account.kind === 'Brand' && (await movesToAnswer(queries, visit))}${searchForm(visit, filter, problems)}
 ${!isWrong && filterTabs(filter)}
 <div class="stack full" id="bookings" data-live-region>${
         isWrong

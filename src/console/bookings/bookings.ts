@@ -23,6 +23,7 @@ import { decisionForms, reasonSuggestions } from '../requests/decision-forms.ts'
 import { canEnd, deadlineOver } from '../requests/decisions.ts';
 import { recentReasons } from '../requests/inbox-reads.ts';
 import { momentOfInput, timeline } from './booking-timeline.ts';
+import { moveLink, waitingMove } from './move-views.ts';
 import { canReview, reviewForm } from './review-form.ts';
 
 /** The page of a single booking, and the actions that each party may take on it. */
@@ -76,6 +77,7 @@ ${
 }
 ${decision && html`<div class="stack tight">${decisionFacts(booking, decision)}</div>`}
 ${brandMarks(brand)}${note && html`<p class="small">${note}</p>`}
+${waitingMove(visit, booking)}
 ${mayAct && actions(visit, booking, brand.standing)}${reasons.length > 0 && reasonSuggestions(reasons)}</section>
 ${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review, booking.timeZone)}</section>`}
 ${
@@ -99,16 +101,19 @@ function actions(visit: Visit, booking: ReadableBooking, standing: Standing): Ht
     return html`<div class="row">${buttonLink(spacePath(spaceId, { again: bookingId }), 'Book again', 'quiet')}</div>`;
   if (!canEnd(visit, booking)) {
     const over = kind === 'Brand' ? deadlineOver(visit, booking) : undefined;
-    return over === undefined ? undefined : html`<p class="muted small">${over}</p>`;
+    return over === undefined
+      ? undefined
+      : html`<p class="muted small">${over}</p><div class="row">${moveLink(visit, booking)}</div>`;
   }
   if (kind === 'Community' && status === 'Pending')
     return html`<div class="decision">${
       isLetIn(standing)
         ? decisionForms(visit, booking, { fields: viaField(visit) })
         : admissionForms(visit, booking, standing, { fields: viaField(visit) })
-    }</div>`;
+    }</div><div class="row">${moveLink(visit, booking)}</div>`;
   const label = status === 'Pending' ? 'Withdraw request…' : 'Cancel booking…';
-  return html`<div class="row">${buttonLink(withVia(visit, `/console/bookings/${bookingId}/cancel`), label, 'danger')}</div>`;
+  return html`<div class="row">${moveLink(visit, booking)}
+${buttonLink(withVia(visit, `/console/bookings/${bookingId}/cancel`), label, 'danger')}</div>`;
 }
 
 /** Whether to offer booking the same again. */

@@ -19,6 +19,7 @@ import {
 import { flag, type Html, html, named, namedText } from '../../html/html.ts';
 import type { BrandFacts } from '../../queries/admissions.ts';
 import type { Beside } from '../../queries/requests.ts';
+import { movesToAnswer } from '../bookings/move-views.ts';
 import { statusBadge } from '../parts/booking-views.ts';
 import { csrfField, dateField, field, hasProblems, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
@@ -81,7 +82,7 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
         : 'Requests from brands. Unanswered requests expire.',
       problems,
       flash: noticeOf(visit.query, list),
-      main: html`${(!content.isEmpty || isFiltered(list)) && filterForm(list, spaces, problems)}${content.main}`,
+      main: html`${await movesToAnswer(queries, visit)}${(!content.isEmpty || isFiltered(list)) && filterForm(list, spaces, problems)}${content.main}`,
     };
   });
 

@@ -1,0 +1,70 @@
+import type { BookingDocument } from '../../../projections/bookings.ts';
+import { startOf } from '../../domain/booking-moments.ts';
+import { shortDate } from '../../html/formats.ts';
+import { EMPTY, type Html, html, named, namedText } from '../../html/html.ts';
+import type { Queries } from '../../queries/queries.ts';
+import { returnFields, viaField, withVia } from '../parts/back-link.ts';
+import { placeText } from '../parts/booking-views.ts';
+import { hiddenField, postForm } from '../parts/forms.ts';
+import { buttonLink } from '../parts/frame.ts';
+import { may, type Visit } from '../parts/visit.ts';
+
+export const movePath = ({ bookingId }: Pick<BookingDocument, 'bookingId'>): string =>
+  `/console/bookings/${bookingId}/move`;
+
+/** The link to the form that moves a booking. */
+export function moveLink(visit: Visit, booking: BookingDocument): Html | undefined {
+  if (!canMove(visit, booking)) return undefined;
+  const isProposal = visit.account.kind === 'Community' && booking.status === 'Pending';
+  return buttonLink(withVia(visit, movePath(booking)), isProposal ? 'Propose other hours…' : 'Move…', 'quiet');
+}
+
+/** Whether to offer moving a booking. The decider checks again. */
+export const canMove = ({ now }: Pick<Visit, 'now'>, booking: BookingDocument): boolean =>
+  (booking.status === 'Pending' || booking.status === 'Approved') && startOf(booking) > now;
+
+/** The move that waits for an answer, with the forms to answer or withdraw it. */
+export function waitingMove(visit: Visit, booking: BookingDocument): Html | undefined {
+  const { move } = booking;
+  if (move === undefined) return undefined;
+  const isOwn = move.askedBy === visit.account.kind;
+  const who = isOwn
+    ? 'You have'
+    : visit.account.kind === 'Brand'
+      ? 'The community has'
+      : html`${named(booking.brandName)} has`;
+  const until = isOwn ? 'It keeps its hours until the other party accepts.' : 'It keeps its hours and its price.';
+  return html`<div class="stack tight" id="waiting-move"><p><strong>${who} asked to move this booking to
+${placeText(move.to)}.</strong> ${until}</p>${
+    may(visit, 'Coordinator') && canMove(visit, booking) && answerForms(visit, booking, viaField(visit) ?? EMPTY)
+  }</div>`;
+}
+
+/** The buttons that answer a move, or withdraw an own one. */
+function answerForms(visit: Visit, booking: BookingDocument, fields: Html): Html {
+  const { move, bookingId } = booking;
+  if (move === undefined) return EMPTY;
+  const name = (word: string) => html` aria-label="${word} the move of booking #${bookingId}"`;
+  const button = (answer: string, label: string, classes: string) =>
+    html`<button class="button small ${classes}" name="answer" value="${answer}"${name(label)}>${label}</button>`;
+  const isOwn = move.askedBy === visit.account.kind;
+  return postForm(visit, `${movePath(booking)}/answer`, 'row')`${hiddenField('moveId', move.moveId)}${fields}${
+    isOwn ? EMPTY : button('accept', 'Accept', '')
+  }${button('no', isOwn ? 'Withdraw' : 'Decline', 'quiet')}`;
+}
+
+/** The bookings whose move the account has to answer, above a list of bookings. */
+export async function movesToAnswer({ bookings }: Pick<Queries, 'bookings'>, visit: Visit): Promise<Html> {
+  const waiting = await bookings.movesToAnswer(visit.account);
+  if (waiting.length === 0) return EMPTY;
+  const { kind } = visit.account;
+  const back = returnFields(kind === 'Brand' ? '/console/bookings' : '/console/inbox');
+  const row = (booking: BookingDocument) =>
+    html`<li><a href="/console/bookings/${booking.bookingId}">${
+      kind === 'Brand' ? namedText(booking.spaceName) : namedText(booking.brandName)
+    }, ${shortDate(booking.date)}</a> to ${booking.move && placeText(booking.move.to)}${
+      may(visit, 'Coordinator') && canMove(visit, booking) && answerForms(visit, booking, back)
+    }</li>`;
+  return html`<section class="card" id="moves" data-live-region><h2>Moves to answer</h2>
+<ul class="stack tight">${waiting.map(row)}</ul></section>`;
+}

@@ -1,0 +1,151 @@
+import type { ReadableBooking } from '../../../projections/bookings.ts';
+import type { MoveTo } from '../../commands/booking-moves.ts';
+import { localDate } from '../../domain/calendar.ts';
+import { isRefusal, type Refusal } from '../../domain/decision.ts';
+import { defined } from '../../domain/defined.ts';
+import type { Space } from '../../domain/space.ts';
+import { clock, hours, longDate, shortDate, zoneName } from '../../html/formats.ts';
+import { html, named, namedText } from '../../html/html.ts';
+import { type Answer, done, notDone } from '../parts/answer.ts';
+import { listToReturnTo, viaField, withVia } from '../parts/back-link.ts';
+import { dateField, hasProblems, postForm, problemOf, select } from '../parts/forms.ts';
+import { buttonLink } from '../parts/frame.ts';
+import { bookingRoutes, type ConsoleRoutes, type PageDeps } from '../parts/routes.ts';
+import { readDate } from '../parts/typed-dates.ts';
+import { idOf, type Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
+import { reasonField } from '../requests/decision-forms.ts';
+import { canMove, movePath } from './move-views.ts';
+
+const FIELDS = ['space', 'date', 'startHour'] as const;
+type TypedMove = Readonly<Record<(typeof FIELDS)[number], string>>;
+
+const HOURS = Array.from({ length: 24 }, (_, hour) => ({ value: String(hour), label: clock(hour) }));
+
+const pathOf = (visit: Pick<Visit, 'via' | 'form'>, { bookingId }: Pick<ReadableBooking, 'bookingId'>): string =>
+  listToReturnTo(visit) ?? withVia(visit, `/console/bookings/${bookingId}`);
+
+/** Asking for a move of a booking, and answering one (docs/decisions/moves.md). */
+export function movePages(routes: ConsoleRoutes, { commands, queries }: PageDeps): void {
+  const ofAny = bookingRoutes(routes, queries);
+
+  ofAny.get('/console/bookings/:id/move', 'Coordinator', (visit, booking) =>
+    canMove(visit, booking) ? movePage(visit, booking, typedOf(booking)) : { go: pathOf(visit, booking) },
+  );
+
+  ofAny.post('/console/bookings/:id/move', 'Coordinator', async (visit, booking) => {
+    const { account: by, form, context } = visit;
+    const typed = form.texts(FIELDS);
+    const spaces = await queries.spaces.ofCommunity(booking.communityId);
+    const read = readMove(typed, spaces);
+    if (read.to === undefined) return movePage(visit, booking, typed, read.problems);
+    const reason = form.lines('reason') || undefined;
+    const command = { bookingId: booking.bookingId, by, to: read.to, ...defined({ reason }) };
+    const outcome = await commands.moves.move(command, context);
+    if (isRefusal(outcome)) return movePage(visit, booking, typed, problemsOf(outcome));
+    return done(pathOf(visit, booking), await whatHappened(visit, booking));
+  });
+
+  ofAny.post('/console/bookings/:id/move/answer', 'Coordinator', async (visit, booking) => {
+    const { account: by, form, context } = visit;
+    const accepts = form.text('answer') === 'accept';
+    const command = { bookingId: booking.bookingId, by, moveId: form.text('moveId'), accepts };
+    const outcome = await commands.moves.answer(command, context);
+    if (isRefusal(outcome)) return notDone(pathOf(visit, booking), outcome.details);
+    if (accepts) return done(pathOf(visit, booking), await whatHappened(visit, booking));
+    return done(pathOf(visit, booking), 'The booking stays where it is.');
+  });
+
+  // A user who signs in again after sending the answer arrives here.
+  ofAny.get('/console/bookings/:id/move/answer', 'Viewer', (visit, booking) => ({ go: pathOf(visit, booking) }));
+
+  /** Whether the booking has moved, or waits for the other party. */
+  async function whatHappened({ account }: Visit, { bookingId }: ReadableBooking): Promise<string> {
+    const now = await queries.bookings.get(account, bookingId);
+    if (now?.move !== undefined) {
+      const party = account.kind === 'Brand' ? 'the community' : namedText(now.brandName);
+      return `Asked ${party}. The booking keeps its hours until the move is accepted.`;
+    }
+    return now === undefined
+      ? 'The booking was moved.'
+      : `The booking is in ${namedText(now.spaceName)} on ${shortDate(now.date)}, ${hours(now.startHour, now.freeFrom)} now.`;
+  }
+
+  async function movePage(
+    visit: Visit,
+    booking: ReadableBooking,
+    typed: TypedMove,
+    problems: Problems = {},
+  ): Promise<Answer> {
+    const { account, now } = visit;
+    const { bookingId, timeZone } = booking;
+    const [spaces, brand] = await Promise.all([
+      queries.spaces.ofCommunity(booking.communityId),
+      account.kind === 'Community' ? queries.customers.get(account.id, booking.brandId) : undefined,
+    ]);
+    const isAtOnce = brand?.isKept === true;
+    const options = spaces
+      .filter(({ active, spaceId }) => active || spaceId === booking.spaceId)
+      .map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(name) }));
+    const other = account.kind === 'Brand' ? 'the community' : named(booking.brandName);
+    const back = { href: pathOf(visit, booking), label: `Booking #${bookingId}` };
+    const control = <N extends keyof TypedMove>(name: N, label: string) => ({
+      name,
+      label,
+      value: typed[name],
+      problems,
+    });
+    const earliest = localDate(now, timeZone);
+    return {
+      title: `Move booking #${bookingId}`,
+      heading: 'Move this booking?',
+      back,
+      problems,
+      main: postForm(visit, movePath(booking), 'card fields narrow')`${viaField(visit)}
+<p>Now: ${named(booking.spaceName)}, ${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)}
+<span class="muted nowrap">${zoneName(timeZone)}</span>.</p>
+${select({ ...control('space', 'Space'), options })}
+<div class="fields-row">${dateField({ ...control('date', 'Day'), required: true, earliest })}
+${select({ ...control('startHour', 'Start'), options: HOURS })}</div>
+${!isAtOnce && reasonField(visit, { label: 'Reason (optional)', hint: html`${other} will see it.`, required: false, problems })}
+<p class="small">${
+        isAtOnce
+          ? 'It is your customer, so the booking moves at once.'
+          : html`The booking keeps its hours until ${other} accepts.`
+      } The price stays as agreed.</p>
+<div class="row"><button class="button">${isAtOnce ? 'Move booking' : 'Ask to move'}</button>
+${buttonLink(back.href, 'Keep it', 'quiet')}</div>`,
+    };
+  }
+}
+
+const typedOf = ({ spaceId, date, startHour }: ReadableBooking): TypedMove => ({
+  space: String(spaceId),
+  date: shortDate(date),
+  startHour: String(startHour),
+});
+
+function readMove(
+  typed: TypedMove,
+  spaces: readonly Space[],
+):
+  | { readonly to: Required<MoveTo>; readonly problems?: undefined }
+  | { readonly to?: undefined; readonly problems: Problems } {
+  const space = spaces.find(({ spaceId }) => String(spaceId) === typed.space);
+  const { date, problem } = readDate(typed.date);
+  const startHour = typed.startHour === '0' ? 0 : idOf(typed.startHour);
+  const problems = defined({
+    space: space === undefined ? 'Choose a space.' : undefined,
+    date: problem,
+    startHour: startHour === undefined ? 'Choose an hour.' : undefined,
+  });
+  if (hasProblems(problems) || space === undefined || date === undefined || startHour === undefined)
+    return { problems };
+  return { to: { spaceId: space.spaceId, date, startHour } };
+}
+
+/** The reason beside the field that it is about: the day, if it is none. */
+function problemsOf(refusal: Refusal): Problems {
+  if (refusal.field === undefined) return { date: refusal.details };
+  return problemOf(refusal, { reason: 'Reason', startHour: 'Start' });
+}
