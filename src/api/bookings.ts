@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import type { Commands } from '../commands/commands.ts';
-import { detailsOfRequest, toBookingDto } from '../contract/booking.ts';
+import { detailsOfRequest, moveOf, toBookingDto } from '../contract/booking.ts';
 import { historyEntries } from '../contract/history-entry.ts';
 import {
   BookingDto,
@@ -9,6 +9,7 @@ import {
   BookingsQuery,
   CreateBooking,
   IdempotencyHeaders,
+  MoveBooking,
 } from '../contract/schemas/booking.ts';
 import { errors } from '../contract/schemas/errors.ts';
 import { HistoryEntry, HistoryQuery } from '../contract/schemas/history-entry.ts';
@@ -18,6 +19,7 @@ import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 import { contextOf } from './access.ts';
 import { createBookingTexts } from './booking-texts.ts';
 import { digestOf, entityTagsOf, sendTagged, taggedRoute } from './entity-tags.ts';
@@ -80,6 +82,29 @@ export const bookingRoutes =
         const booking = await commands.bookings.request(command, context);
         if (isRefusal(booking)) return sendRefusal(reply, booking);
         return reply.code(201).send(toBookingDto(booking));
+      },
+    );
+
+    app.post(
+      '/bookings/:id/move',
+      {
+        config: { access: { permission: 'WriteBookings' } },
+        schema: {
+          operationId: 'moveBooking',
+          params: BookingParams,
+          body: MoveBooking,
+          response: { 200: BookingDto, ...errors(404, 422) },
+        },
+      },
+      async (request, reply) => {
+        const { id } = request.params;
+        const { account } = request.caller;
+        const command = { bookingId: id, by: account, ...moveOf(request.body) };
+        const outcome = await commands.moves.move(command, contextOf(request));
+        if (isRefusal(outcome)) return sendRefusal(reply, outcome);
+        const booking = await queries.bookings.get(account, id);
+        if (booking === undefined) throw new Unavailable(`The read models do not show booking ${id}`);
+        return reply.send(toBookingDto(booking));
       },
     );
 

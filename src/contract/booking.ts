@@ -19,7 +19,7 @@ import { hoursBetween } from '../domain/hours.ts';
 import { picked } from '../domain/picked.ts';
 import { toAmount } from '../domain/pricing.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
-import type { AssistantBooking, BookingDto, CreateBooking } from './schemas/booking.ts';
+import type { AssistantBooking, BookingDto, CreateBooking, MoveBooking } from './schemas/booking.ts';
 
 /** The label of each detail. Exhaustive: a new detail does not compile without its line. */
 export const DETAIL_LABELS: { readonly [field: string]: string } = {
@@ -54,13 +54,18 @@ export const publicFacts = (facts: BookingFacts, status: BookingStatus) => {
 };
 
 /** What REST and MCP show of a booking in the same way: nothing that its brand wrote. */
-const ownFacts = (booking: BookingFacts & Pick<BookingDocument, 'status' | 'createdAt'>) => {
-  const { bookingId: id, status, createdAt, usageHours } = booking;
-  return { id, ...publicFacts(booking, status), createdAt, ...defined({ usageHours }) };
+const ownFacts = (booking: BookingFacts & Pick<BookingDocument, 'status' | 'createdAt' | 'move'>) => {
+  const { bookingId: id, status, createdAt, usageHours, move } = booking;
+  return {
+    id,
+    ...publicFacts(booking, status),
+    createdAt,
+    ...defined({ usageHours, move: move && { ...picked(move, ['askedBy', 'askedAt']), ...move.to } }),
+  };
 };
 
 export const toBookingDto = (
-  booking: BookingFacts & Pick<ReadableBooking, 'status' | 'createdAt' | NotRepeatedField>,
+  booking: BookingFacts & Pick<ReadableBooking, 'status' | 'createdAt' | 'move' | NotRepeatedField>,
 ): BookingDto => {
   const { brandName } = booking;
   return { ...ownFacts(booking), brandName, ...picked(booking, NOT_REPEATED) };
@@ -91,6 +96,12 @@ export const toAssistantBooking = (booking: ReadableBooking, viewer: AccountKind
     ...(viewer === 'Community' && { writtenByBrand: { brandName, ...picked(booking, PERSONAL_DETAILS) } }),
   };
 };
+
+/** Where a booking is to move, and why. */
+export const moveOf = ({ startTime: date, reason, spaceId, startHour }: Static<typeof MoveBooking>) => ({
+  to: defined({ spaceId, date, startHour }),
+  ...defined({ reason }),
+});
 
 /** The details in a booking request. */
 export const detailsOfRequest = ({ startTime: date, ...details }: Static<typeof CreateBooking>): BookingDetails =>

@@ -69,6 +69,21 @@ export const OPERATIONS = {
       422: 'The hour is not open (`SlotUnavailable`: choose another), or the request breaks a rule (`BookingNotAllowed`: another hour does not help).',
     },
   },
+  moveBooking: {
+    tag: 'Bookings',
+    summary: 'Move a booking',
+    description:
+      'To another date, start hour or space of the same community; what is absent stays. A Brand asks, a Community proposes: ' +
+      'the booking keeps its hours, and `move` shows what waits, until the other party accepts in the console or asks for the ' +
+      'same. Bookings of customers that a Community looks after move at once. Id and price stay. Accepting a move of a Pending ' +
+      'booking approves it.',
+    success: 'The booking, which has moved or has a `move` that waits. Repeating the request changes nothing.',
+    failures: {
+      400: 'A value is invalid, or the body is not JSON.',
+      404: 'There is no such booking or space, or you may not see it.',
+      422: 'The hour is not open (`SlotUnavailable`), or a rule forbids the move (`BookingNotAllowed`): the booking is over, cancelled or there already, or the other party has asked for another move.',
+    },
+  },
   getBooking: {
     tag: 'Bookings',
     summary: 'Get a booking',

@@ -10,7 +10,7 @@ export const REFUSAL_CODES = [
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
 /** Why a command is refused, where code decides by it. */
-type RefusalReason = 'AddressNotConfirmed' | 'Elsewhere' | 'KeyReused' | 'NoWeekdayInRange';
+type RefusalReason = 'AddressNotConfirmed' | 'Elsewhere' | 'KeyReused' | 'NoWeekdayInRange' | 'SamePlace';
 
 /** What is wrong with a field, in words that follow its name: `must be before`, and the other field that they end with. */
 type Rule = { readonly text: string; readonly other?: string };

@@ -71,7 +71,9 @@ export type AnswerMove = ByParty & {
 
 type At = { readonly now: number };
 
-const SAME_PLACE = refuse('BookingNotAllowed', 'The booking is in this space at this time already.');
+const SAME_PLACE = refuse('BookingNotAllowed', 'The booking is in this space at this time already.', {
+  reason: 'SamePlace',
+});
 
 /** The refusal of an answer to a move that was answered, or replaced by another, meanwhile. */
 export const NOT_WAITING = refuse(

@@ -133,6 +133,45 @@ export const cancelBooking = ({ commands, queries }: ToolDeps): Tool =>
     },
   });
 
+export const moveBooking = ({ commands, queries }: ToolDeps): Tool =>
+  tool({
+    name: 'move_booking',
+    title: 'Move a booking',
+    description:
+      'Asks the community to move one of the brand’s own bookings to another date, hour or space of the same community. ' +
+      'It keeps its hours until a person there accepts; `move` shows what waits. Asking for what the community has ' +
+      'proposed itself accepts it at once. The price stays. Ask the user for confirmation before calling this.',
+    input: Input({
+      bookingId: InputId('From list_bookings.'),
+      spaceId: Type.Optional(InputId<SpaceId>('Another space of the community. Default: the same.')),
+      date: Type.Optional(PlainDate('YYYY-MM-DD. Default: the same.')),
+      startHour: Type.Optional(RequestDetails.startHour),
+      reason: Type.Optional(Text(REASON, 'Shown to the community.')),
+    }),
+    output: AssistantBooking,
+    access: { permission: 'WriteBookings', scope: 'Brand' },
+    writes: 'adds',
+    advice: {
+      SlotUnavailable: 'Call check_availability or find_open_days, and let the user choose another hour.',
+      BookingNotAllowed: 'Look at the booking with list_bookings. The user may contact the community.',
+      ResourceNotFound: SEE_BOOKINGS,
+      ScopeViolation: 'The user has to reconnect and choose a brand account.',
+    },
+    async run({ bookingId, reason, ...to }, { caller, correlationId, trace }) {
+      const { account } = caller;
+      const outcome = await commands.moves.move(
+        { bookingId, by: account, to, ...defined({ reason }) },
+        { actor: actorOf(caller), correlationId, ...trace, userId: userOf(caller) },
+      );
+      // Repeating a call that has succeeded returns the same.
+      if (isRefusal(outcome) && outcome.reason !== 'SamePlace') return outcome;
+      const booking = await queries.bookings.get(account, bookingId);
+      return booking === undefined
+        ? refuse('ResourceNotFound', `There is no booking ${bookingId}.`)
+        : toAssistantBooking(booking, account.kind);
+    },
+  });
+
 export const bookingHistory = ({ queries }: ToolDeps): Tool =>
   tool({
     name: 'booking_history',

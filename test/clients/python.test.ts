@@ -153,7 +153,7 @@ describe('with the libraries of OAuth and MCP', () => {
         refreshed: true,
         called: [
           ...['who_am_i', 'find_spaces', 'check_availability', 'find_open_days', 'list_bookings', 'request_booking'],
-          ...['cancel_booking', 'booking_history', 'list_reviews'],
+          ...['move_booking', 'cancel_booking', 'booking_history', 'list_reviews'],
         ],
         cancelled: 'Cancelled',
       });

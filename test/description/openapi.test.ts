@@ -125,6 +125,7 @@ test('covers every operation with its name and the permission it needs', () => {
     listBookings: ['GET /bookings', 'ReadBookings'],
     createBooking: ['POST /bookings', 'WriteBookings'],
     getBooking: ['GET /bookings/{id}', 'ReadBookings'],
+    moveBooking: ['POST /bookings/{id}/move', 'WriteBookings'],
     getBookingHistory: ['GET /bookings/{id}/history', 'ReadBookings'],
     listCustomers: ['GET /customers', 'Customers'],
     createCustomer: ['POST /customers', 'Customers'],

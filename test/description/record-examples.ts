@@ -34,6 +34,7 @@ const ROUTES: { readonly [O in OperationId]: readonly ['GET' | 'POST' | 'DELETE'
   listBookings: ['GET', '/bookings?startDate={startDate}&endDate={endDate}&status={status}'],
   createBooking: ['POST', '/bookings'],
   getBooking: ['GET', '/bookings/{id}'],
+  moveBooking: ['POST', '/bookings/{id}/move'],
   getBookingHistory: ['GET', '/bookings/{id}/history?asOf={asOf}'],
   listCustomers: ['GET', '/customers?q={q}'],
   createCustomer: ['POST', '/customers'],
@@ -200,6 +201,16 @@ async function recordStory(service: RunningService): Promise<Examples['operation
   await record('getBooking', 404, 'hidden', 'The booking of another brand', { key, parameters: { id: taken } });
   await record('getBooking', 400, 'id', 'The id is not a number', { key, parameters: { id: 'x' } });
 
+  const moving = await request({ spaceId: hall, startTime: '2026-12-21', startHour: 10 });
+  const later = { key, parameters: { id: moving }, body: { startTime: '2026-12-22', reason: 'Our speaker is ill.' } };
+  await record('moveBooking', 200, 'asked', 'A brand asks, and the booking keeps its hours', later);
+  await record('moveBooking', 422, 'over', 'A booking that was cancelled', {
+    ...later,
+    parameters: { id: cancelled },
+  });
+  await record('moveBooking', 404, 'hidden', 'The booking of another brand', { ...later, parameters: { id: taken } });
+  await record('moveBooking', 400, 'hour', 'Not an hour', { ...later, body: { startHour: 24 } });
+
   const story = 'Requested, approved by the community, and cancelled by the brand';
   await record('getBookingHistory', 200, 'cancelled', story, { key, parameters: { id: cancelled } });
   const earlier = { id: cancelled, asOf: '2026-11-01T00:00:00.000Z' };
@@ -252,6 +263,7 @@ async function recordStory(service: RunningService): Promise<Examples['operation
     listBookings: {},
     createBooking: { body: { ...body, startTime: '2026-12-20' }, parameters: { 'idempotency-key': 'order-4713' } },
     getBooking: { parameters: { id: cancelled } },
+    moveBooking: { parameters: { id: moving }, body: { startTime: '2026-12-22' } },
     getBookingHistory: { parameters: { id: cancelled } },
     listCustomers: {},
     createCustomer: { body: { name: 'Another choir' } },
@@ -293,6 +305,7 @@ const PERMISSION_OF: { readonly [O in OperationId]: keyof typeof Permission } = 
   listBookings: 'ReadBookings',
   createBooking: 'WriteBookings',
   getBooking: 'ReadBookings',
+  moveBooking: 'WriteBookings',
   getBookingHistory: 'ReadBookings',
   listCustomers: 'Customers',
   createCustomer: 'Customers',

@@ -152,6 +152,26 @@ describe('a Pending booking', () => {
   });
 });
 
+describe('move_booking', () => {
+  test('asks the community, shows what waits, and can be repeated', async () => {
+    const id = await requested({ date: '2027-05-03', startHour: 10 });
+    const asked = await call(brand, 'move_booking', { bookingId: id, date: '2027-05-04', startHour: null });
+    expect(asked).toMatchObject({
+      id,
+      date: '2027-05-03',
+      move: { askedBy: 'Brand', date: '2027-05-04', startHour: 10 },
+    });
+    expect(await call(brand, 'move_booking', { bookingId: id, date: '2027-05-04' })).toEqual(asked);
+    expect(await call(brand, 'move_booking', { bookingId: id })).toEqual(asked);
+  });
+
+  test('refuses hours that are not open, and bookings of others', async () => {
+    const id = await requested({ date: '2027-05-05', startHour: 10 });
+    expect(await call(brand, 'move_booking', { bookingId: id, startHour: 3 })).toMatch(/^SlotUnavailable/);
+    expect(await call(otherBrand, 'move_booking', { bookingId: id, startHour: 14 })).toMatch(/^ResourceNotFound/);
+  });
+});
+
 describe('cancel_booking', () => {
   test('records the reason as written by the user for whom the app acts', async () => {
     const id = await requested({ date: '2027-02-03', startHour: 10 });

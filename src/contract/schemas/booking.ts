@@ -6,9 +6,9 @@ import {
   PLAIN_DETAILS,
   REPEATED_DETAILS,
 } from '../../domain/booking-details.ts';
-import type { CancelledBy } from '../../domain/events.ts';
+import type { CancelledBy, MovedBy } from '../../domain/events.ts';
 import type { BookingId, SpaceId } from '../../domain/ids.ts';
-import { CAPACITY, IDEMPOTENCY_KEY, MESSAGE } from '../../domain/limits.ts';
+import { CAPACITY, IDEMPOTENCY_KEY, MESSAGE, REASON } from '../../domain/limits.ts';
 import { picked } from '../../domain/picked.ts';
 import { BOOKING_STATUSES } from '../../domain/space-day.ts';
 import { Hour, Id, OneOf, PlainDate, Text, Timestamp } from './scalars.ts';
@@ -70,12 +70,29 @@ const commonFields = {
 
 const brandName = Type.String({ description: 'Name of the brand, as of the request.' });
 
+/** A move that waits for an answer. */
+const BookingMove = Type.Object(
+  {
+    askedBy: OneOf<MovedBy>(['Brand', 'Community'], {
+      title: 'MovedBy',
+      description: 'Who asked for the move. The other party answers.',
+    }),
+    spaceId: Id<SpaceId>('The space to move to.'),
+    spaceName: Type.String({ description: 'Display name of that space.' }),
+    date: PlainDate('The date to move to.'),
+    startHour: Hour('The start hour to move to.'),
+    askedAt: Timestamp('When, UTC.'),
+  },
+  { title: 'BookingMove', description: 'A move that waits for an answer. The booking keeps its hours meanwhile.' },
+);
+
 /** The fields that REST and the MCP server have in common. */
 const ownFields = {
   id: Id<BookingId>('Unique booking identifier.'),
   ...commonFields,
   createdAt: Timestamp('Creation, UTC.'),
   usageHours: UsageHours,
+  move: Type.Optional(BookingMove),
   ...otherDetails,
 };
 
@@ -164,6 +181,19 @@ export const CreateBooking = Type.Object(
   { spaceId: requestSpaceId, startTime, ...otherRequestDetails },
   { title: 'CreateBooking', description: 'A booking request.' },
 );
+
+/** Where a booking is to move. What is absent stays as it is. */
+export const MoveDetails = {
+  spaceId: Type.Optional(Id<SpaceId>('Another space of the community.')),
+  startTime: Type.Optional(PlainDate('Another date.')),
+  startHour: Type.Optional(Hour('Another start hour.')),
+  reason: Type.Optional(Text(REASON, 'Shown to the other party.')),
+};
+
+export const MoveBooking = Type.Object(MoveDetails, {
+  title: 'MoveBooking',
+  description: 'Where a booking is to move. What is absent stays as it is.',
+});
 
 export const IdempotencyKey = (description: string) => Text(IDEMPOTENCY_KEY, description);
 
