@@ -30,7 +30,7 @@ export type AccountHistoryDocument = {
 };
 
 /**
- * The events of an account except bookings and reviews, which are many and have lists of their own, and the single days that a closure
+ * The events of an account except bookings, messages and reviews, which are many and have lists of their own, and the single days that a closure
  * closes.
  */
 type Changing =

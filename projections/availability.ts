@@ -1,9 +1,9 @@
+import type { BookingTerms } from '../src/domain/booking-events.ts';
 import type {
   BookingApproved,
   BookingCancelled,
   BookingMoved,
   BookingRequested,
-  BookingTerms,
   HoursLeft,
   TimeClosed,
   TimeReopened,

@@ -1,4 +1,5 @@
 import { type BookingDay, isOnDay } from '../src/domain/booking-days.ts';
+import type { BookingTerms, CancelledBy, MovedBy } from '../src/domain/booking-events.ts';
 import { defined } from '../src/domain/defined.ts';
 import type {
   BookingApproved,
@@ -6,10 +7,7 @@ import type {
   BookingMoveAsked,
   BookingMoved,
   BookingRequested,
-  BookingTerms,
-  CancelledBy,
   HoursLeft,
-  MovedBy,
 } from '../src/domain/events.ts';
 import type { Cents, Timestamp } from '../src/domain/ids.ts';
 import type { Opened, PersonalText } from '../src/domain/personal-text.ts';

@@ -2,6 +2,7 @@ import { accountHistory } from './account-history.ts';
 import { admissions } from './admissions.ts';
 import { apiKeys } from './api-keys.ts';
 import { availability } from './availability.ts';
+import { bookingNotes } from './booking-notes.ts';
 import { bookings } from './bookings.ts';
 import { brands } from './brands.ts';
 import { calendarFeeds } from './calendar-feeds.ts';
@@ -9,11 +10,13 @@ import { closures } from './closures.ts';
 import { communities } from './communities.ts';
 import { housePhotos } from './house-photos.ts';
 import { houseTexts } from './house-texts.ts';
+import { messages } from './messages.ts';
 import { reviews } from './reviews.ts';
 import { spacePhotos } from './space-photos.ts';
 import { spaceRatings } from './space-ratings.ts';
 import { spaceTexts } from './space-texts.ts';
 import { spaces } from './spaces.ts';
+import { threads } from './threads.ts';
 import { webhooks } from './webhooks.ts';
 
 /** All read models. */
@@ -29,6 +32,9 @@ export const projections = [
   availability,
   closures,
   bookings,
+  messages,
+  threads,
+  bookingNotes,
   reviews,
   spaceRatings,
   apiKeys,

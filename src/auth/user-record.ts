@@ -7,6 +7,7 @@ import type { SpaceId } from '../domain/ids.ts';
 import { MAX_SHORTLIST } from '../domain/limits.ts';
 import { picked } from '../domain/picked.ts';
 import type { Role } from '../domain/roles.ts';
+import { type ReadMarks, type ReadMessage, withMark } from '../domain/thread.ts';
 import { accountsIn, type Membership, membershipsIn, roleIn, type StoredMembership } from './memberships.ts';
 import { type ChangeContext, UNLOGGED_INDEX, type WithUnlogged, withChanges } from './unlogged-changes.ts';
 
@@ -27,6 +28,8 @@ export type User = {
   readonly pendingEmail?: string;
   /** The spaces that the user keeps to choose from, the last one first. */
   readonly shortlist?: readonly SpaceId[];
+  /** When the last message was written that the user has read, by booking. Those of messages that count as unread for so long at most. */
+  readonly read?: ReadMarks;
 };
 
 /** A user as stored. */
@@ -58,7 +61,7 @@ export const withoutHash = (user: UserDocument): User => {
     memberships,
     createdAt,
     passwordChangedAt,
-    ...picked(user, ['emailConfirmedAt', 'pendingEmail', 'shortlist']),
+    ...picked(user, ['emailConfirmedAt', 'pendingEmail', 'shortlist', 'read']),
   };
 };
 
@@ -143,6 +146,13 @@ export function withShortlisted(user: UserDocument, spaceId: SpaceId, isWanted: 
     return refuse('ValidationError', `The shortlist has ${MAX_SHORTLIST} spaces. Remove one first.`);
   const rest = shortlist.filter((id) => id !== spaceId);
   return { user: { ...user, shortlist: isWanted ? [spaceId, ...rest] : rest }, changes: [] };
+}
+
+/** Remembers the last message about a booking that a user has read. */
+export function withRead(user: UserDocument, { bookingId, at, since }: ReadMessage): Changed {
+  const { read = {} } = user;
+  const marks = withMark(read, { bookingId, at, since });
+  return marks === read ? { user, changes: [] } : { user: { ...user, read: marks }, changes: [] };
 }
 
 export const withoutUser = (user: UserDocument): Changed => ({

@@ -6,6 +6,7 @@ import { isAddress, normalisedEmail } from '../domain/email-address.ts';
 import type { SpaceId } from '../domain/ids.ts';
 import { brokenTextRule, PASSWORD } from '../domain/limits.ts';
 import type { Role } from '../domain/roles.ts';
+import type { ReadMessage } from '../domain/thread.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { openAccountMembers } from './account-members.ts';
 import type { Endings } from './endings.ts';
@@ -30,6 +31,7 @@ import {
   withoutHash,
   withoutUser,
   withPassword,
+  withRead,
   withRole,
   withShortlisted,
 } from './user-record.ts';
@@ -161,6 +163,10 @@ export async function createUsers(deps: {
     /** Adds a space to the user's shortlist, or removes it. Refuses more than `MAX_SHORTLIST`. */
     shortlist: (id: string, spaceId: SpaceId, isWanted: boolean, context: ChangeContext): Promise<User | Refusal> =>
       changeUser(id, (user) => withShortlisted(user, spaceId, isWanted), context),
+
+    /** Remembers that the user has read the messages about a booking up to one. */
+    markRead: (id: string, message: ReadMessage, context: ChangeContext): Promise<User | Refusal> =>
+      changeUser(id, (user) => withRead(user, message), context),
 
     /** Does nothing if the user belongs to the account already, in any role. */
     addAccount: (id: string, account: Account, role: Role, context: ChangeContext): Promise<User | Refusal> =>

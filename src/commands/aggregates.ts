@@ -16,10 +16,11 @@ import type {
   CustomerDescribed,
   MembershipEvent,
   ProjectionEventSkipped,
-  ReviewPosted,
+  ReviewEvent,
   SpaceDayEvent,
   SpaceEvent,
   SubjectForgotten,
+  ThreadEvent,
   WebhookEvent,
 } from '../domain/events.ts';
 import { evolveForgotten, type IsForgotten } from '../domain/forgetting.ts';
@@ -28,6 +29,7 @@ import { evolveReview, type Review } from '../domain/review.ts';
 import { evolveSkipped, type SkippedEvents } from '../domain/skipped-events.ts';
 import { evolveSpace, type Space } from '../domain/space.ts';
 import { EMPTY_SPACE_DAY, evolveSpaceDay, type SpaceDay } from '../domain/space-day.ts';
+import { evolveThread, NO_THREAD, type Thread } from '../domain/thread.ts';
 import { evolveWebhook, type Webhook } from '../domain/webhook.ts';
 import type { Aggregate } from './stream-states.ts';
 
@@ -46,7 +48,7 @@ export const brand: Aggregate<Brand | undefined, BrandEvent> = { initial: undefi
 export const admission: Aggregate<Admission, AdmissionEvent> = { initial: undefined, evolve: evolveAdmission };
 export const customer: Aggregate<AgreedPrices, CustomerDescribed> = { initial: {}, evolve: evolveCustomer };
 export const closure: Aggregate<Closure | undefined, ClosureEvent> = { initial: undefined, evolve: evolveClosure };
-export const review: Aggregate<Review | undefined, ReviewPosted> = { initial: undefined, evolve: evolveReview };
+export const review: Aggregate<Review | undefined, ReviewEvent> = { initial: undefined, evolve: evolveReview };
 export const apiKey: Aggregate<ApiKey | undefined, ApiKeyEvent> = { initial: undefined, evolve: evolveApiKey };
 export const calendarFeeds: Aggregate<CalendarFeeds, CalendarFeedEvent> = {
   initial: NO_FEEDS,
@@ -56,3 +58,4 @@ export const webhook: Aggregate<Webhook | undefined, WebhookEvent> = { initial: 
 export const membership: Aggregate<RecordedChanges, MembershipEvent> = { initial: NO_CHANGES, evolve: evolveRecorded };
 export const skippedEvents: Aggregate<SkippedEvents, ProjectionEventSkipped> = { initial: [], evolve: evolveSkipped };
 export const forgotten: Aggregate<IsForgotten, SubjectForgotten> = { initial: false, evolve: evolveForgotten };
+export const thread: Aggregate<Thread, ThreadEvent> = { initial: NO_THREAD, evolve: evolveThread };

@@ -20,6 +20,7 @@ import { createPhotoCommands } from './photos.ts';
 import { createReadModelCommands } from './read-models.ts';
 import { createReviewCommands } from './reviews.ts';
 import { createSequence } from './sequence.ts';
+import { createThreadCommands } from './threads.ts';
 import { createWebhookCommands } from './webhooks.ts';
 
 /** Booking ids are reserved in blocks, because each reservation is an append (docs/decisions/event-log.md). */
@@ -82,6 +83,7 @@ export async function createCommands({
     personalData: createPersonalDataCommands(deps),
     photos,
     reviews: createReviewCommands(deps),
+    threads: createThreadCommands(deps),
     apiKeys: await createApiKeyCommands(deps),
     calendarFeeds: createCalendarFeedCommands(deps),
     webhooks: await createWebhookCommands(deps),

@@ -3,7 +3,7 @@ import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { ReviewPosted } from '../domain/events.ts';
 import { bookingId, reviewId } from '../domain/ids.ts';
 import type { Opened } from '../domain/personal-text.ts';
-import { type PostReview, postReview } from '../domain/review.ts';
+import { type AnswerReview, answerReview, type PostReview, postReview } from '../domain/review.ts';
 import { findBooking } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
 import { review, spaceDay } from './aggregates.ts';
@@ -31,5 +31,11 @@ export function createReviewCommands({ handler, readModels, ids }: CommandDeps) 
       const { title, content } = command;
       return { ...event.data, title, content };
     },
+
+    /** Answers the review of a booking, once, for the community that it is about. */
+    answer: (command: AnswerReview, context: CommandContext) =>
+      handler.execute(streamOf.review(command.bookingId), review, context, (existing) =>
+        answerReview(existing, command),
+      ),
   };
 }

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { User } from '../auth/users.ts';
 import { type Account, accountInWords, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { html } from '../html/html.ts';
@@ -36,16 +37,21 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
         .map(async (other) => ({ ...other, name: await nameOf(other.account) })),
     );
 
-  /** The number of pending requests. Undefined while bookings cannot be read, because pages that need none are shown all the same. */
-  async function pendingOf(account: Account): Promise<number | undefined> {
-    if (account.kind !== 'Community') return 0;
+  /** A number for the menu. Undefined while it cannot be read, because pages that do not need it are shown all the same. */
+  async function ifAvailable(count: Promise<number>): Promise<number | undefined> {
     try {
-      return await queries.bookings.count(account, 'Pending', MOST_PENDING + 1);
+      return await count;
     } catch (error) {
       if (isUnavailable(error)) return undefined;
       throw error;
     }
   }
+
+  const pendingOf = async (account: Account): Promise<number> =>
+    account.kind === 'Community' ? queries.bookings.count(account, 'Pending', MOST_PENDING + 1) : 0;
+
+  const unreadOf = async ({ account }: Visit, { read = {} }: User): Promise<number> =>
+    (await queries.threads.unread(account, read)).length;
 
   return {
     nameOf,
@@ -62,8 +68,12 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
     ): Promise<FastifyReply> {
       const { account, accountName, accountZone, role, now } = visit;
       const status = content.status ?? (hasProblems(content.problems ?? {}) ? 422 : 200);
-      const [others, pending] = await Promise.all([othersOf(visit), pendingOf(account)]);
-      const navigation = rail(visit, { others, pending, path: url });
+      const [others, pending, unread] = await Promise.all([
+        othersOf(visit),
+        ifAvailable(pendingOf(account)),
+        ifAvailable(unreadOf(visit, content.user ?? visit.user)),
+      ]);
+      const navigation = rail(visit, { others, pending, unread, path: url });
       const titleWithCount =
         content.isCounted && pending ? `(${pendingText(pending)}) ${content.title}` : content.title;
       const title = status === 422 ? `Error: ${content.title}` : titleWithCount;

@@ -109,6 +109,12 @@ function fieldsOf(event: Readable<Recorded>): Fields {
       const { bookingId, spaceName, brandName, rating, title, content } = event.data;
       return { bookingId, spaceName, brandName, rating, title, content };
     }
+    case 'ReviewAnswered':
+      return { bookingId: event.data.bookingId, answer: event.data.answer };
+    case 'MessageSent':
+      return { bookingId: event.data.bookingId, from: event.data.from, text: event.data.text };
+    case 'BookingNoted':
+      return { bookingId: event.data.bookingId, note: event.data.note };
     case 'CommunityAdded':
     case 'CommunityChanged':
       return { name: event.data.name, timeZone: event.data.timeZone };

@@ -11,10 +11,10 @@ import {
   PLAIN_DETAILS,
   REPEATED_DETAILS,
 } from '../domain/booking-details.ts';
+import type { BookingFacts } from '../domain/booking-events.ts';
 import { cancellableUntil, expiryOf } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
-import type { BookingFacts } from '../domain/events.ts';
 import { hoursBetween } from '../domain/hours.ts';
 import { picked } from '../domain/picked.ts';
 import { toAmount } from '../domain/pricing.ts';

@@ -1,9 +1,9 @@
 import { NOT_REPEATED } from '../domain/booking-details.ts';
+import type { MovePlace } from '../domain/booking-events.ts';
 import type { HistoryStep, NamedStep } from '../domain/booking-history.ts';
 import { expiryOf } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
-import type { MovePlace } from '../domain/events.ts';
 import { clockTime } from '../domain/hours.ts';
 import { picked } from '../domain/picked.ts';
 import { toAmount } from '../domain/pricing.ts';

@@ -7,7 +7,7 @@ import type { ReviewDto } from './schemas/review.ts';
 export const toReviewDto = (review: ReadableReview): ReviewDto => ({
   id: review.reviewId,
   propertyId: review.communityId,
-  ...picked(review, ['spaceId', 'rating', 'title', 'content', 'isVerifiedBooking', 'createdAt']),
+  ...picked(review, ['spaceId', 'rating', 'title', 'content', 'isVerifiedBooking', 'createdAt', 'answer']),
 });
 
 /** A review as the command line prints it with `--json` once it is posted. */

@@ -76,9 +76,20 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
       const { bookingId } = event.data;
       return { topic: 'bookings', accounts: partiesOf(event.data), of: { kind: 'booking', id: String(bookingId) } };
     }
-    case 'ReviewPosted': {
+    case 'ReviewPosted':
+    case 'ReviewAnswered': {
       const { reviewId } = event.data;
       return { topic: 'reviews', accounts: partiesOf(event.data), of: { kind: 'review', id: String(reviewId) } };
+    }
+    case 'MessageSent': {
+      const { bookingId } = event.data;
+      return { topic: 'bookings', accounts: partiesOf(event.data), of: { kind: 'booking', id: String(bookingId) } };
+    }
+    // Brands never learn of it.
+    case 'BookingNoted': {
+      const { bookingId } = event.data;
+      const accounts = [communityOf(event.data)];
+      return { topic: 'bookings', accounts, of: { kind: 'booking', id: String(bookingId) } };
     }
     case 'CommunityAdded':
     case 'CommunityChanged':

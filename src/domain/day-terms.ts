@@ -1,6 +1,7 @@
+import type { BookingTerms } from './booking-events.ts';
 import { endOf } from './booking-moments.ts';
 import { momentOn, wallDay, weekdayIndex } from './calendar.ts';
-import type { BookingTerms, DayHours } from './events.ts';
+import type { DayHours } from './events.ts';
 import { type ClosedHours, closedTime } from './held-times.ts';
 import type { PlainDate } from './ids.ts';
 import type { Space } from './space.ts';

@@ -1,5 +1,5 @@
 import type { Account, Actor } from './account.ts';
-import type { BookingDetails, RepeatedField, StoredDetails } from './booking-details.ts';
+import type { BookingEvents, MoveEvents } from './booking-events.ts';
 import type { AdmissionEvents, BrandEvents, CustomerEvents } from './brand-events.ts';
 import type { Weekday } from './calendar.ts';
 import type { Changes } from './changed-values.ts';
@@ -7,15 +7,11 @@ import type { HouseDescription, SpaceDescription } from './description.ts';
 import type { EventTrace } from './event-trace.ts';
 import type {
   ApiKeyId,
-  BookingId,
-  BrandId,
   Cents,
   ClosureId,
   CommunityId,
   FeedId,
-  MoveId,
   PlainDate,
-  ReviewId,
   SpaceId,
   Timestamp,
   WebhookId,
@@ -23,6 +19,8 @@ import type {
 import type { MembershipEvents } from './membership-events.ts';
 import type { PersonalText, Subject } from './personal-text.ts';
 import type { PhotoList } from './photos.ts';
+import type { ReviewEvents } from './review-events.ts';
+import type { ThreadEvents } from './thread-events.ts';
 
 /** Version of the event shapes below, stored with each event. A release knows this one and lower ones (`known-event.ts`). */
 export const SCHEMA = 1;
@@ -37,104 +35,6 @@ export type EventMetadata = Partial<EventTrace> & {
   readonly causationId?: string;
   readonly schema: number;
 };
-
-/** Repeated in every booking event, so that readers need no look-ups. */
-export type BookingFacts = Pick<BookingDetails, RepeatedField> & {
-  readonly bookingId: BookingId;
-  readonly spaceName: string;
-  readonly communityId: CommunityId;
-  readonly brandId: BrandId;
-  readonly brandName: string;
-  readonly endHour: number;
-  readonly durationHours: number;
-  /** Hours left inside the window; present only if the event runs past its end (docs/decisions/bookings.md). */
-  readonly usageHours?: number;
-  /** Flat event fee plus service fee. */
-  readonly totalPrice: Cents;
-  /** ISO 4217. */
-  readonly currency: string;
-};
-
-/** What a brand requests, with prices and times as of the request. */
-export type BookingTerms = StoredDetails &
-  BookingFacts & {
-    readonly eventFee: Cents;
-    readonly serviceFee: Cents;
-    readonly serviceFeePercent: number;
-    readonly timeZone: string;
-    /** Hour at which the space is free again; may be fractional. */
-    readonly freeFrom: number;
-    /** This and the next two follow the time-zone rules of the day of the request; `booking-moments.ts` uses the current rules. */
-    readonly startsAt: Timestamp;
-    readonly endsAt: Timestamp;
-    /**
-     * When the request expires unanswered: after the space's answer time, or at the start of the event if that is sooner.
-     */
-    readonly expiresAt: Timestamp;
-    /** How many hours before the start the brand may still cancel. Absent: until the start. */
-    readonly cancelHours?: number;
-    /** Why it was approved at once. Absent: it waits for an answer. */
-    readonly approval?: ApprovedAtOnce;
-  };
-
-/** Why a request was approved at once: the community entered it for its customer, or trusts the brand. */
-export type ApprovedAtOnce = 'entered' | 'trusted';
-
-export type CancelledBy = 'Brand' | 'Community' | 'System';
-
-type BookingEvents = {
-  BookingRequested: BookingTerms & {
-    readonly idempotencyKey?: string;
-    /** HMAC of the request. Only with an idempotency key and personal details, which are sealed. */
-    readonly fingerprint?: string;
-  };
-  BookingApproved: BookingFacts & {
-    readonly charge: Cents;
-    /** Present if the community asked for less than at the request. `totalPrice` is then the lower one, too. */
-    readonly lowered?: { readonly eventFee: Cents; readonly serviceFee: Cents };
-  };
-  BookingCancelled: BookingFacts & {
-    readonly cancelledBy: CancelledBy;
-    readonly reason?: PersonalText;
-    /** What was charged; zero for a request that was not approved. A booking may also have cost nothing. */
-    readonly refund: Cents;
-  };
-  BookingCompleted: BookingFacts;
-  /** A party wants the booking at another time or in another space of the community. The booking stays where it is (docs/decisions/moves.md). */
-  BookingMoveAsked: BookingMove & { readonly reason?: PersonalText };
-  /** Both parties agree to the move to another space or day, whose stream now decides whether the hours are free. */
-  BookingMoveAgreed: BookingMove;
-  /** The move was declined, withdrawn or, by `System`, not possible any more. The booking stays where it is. */
-  BookingMoveEnded: BookingFacts & {
-    readonly moveId: MoveId;
-    readonly endedBy: CancelledBy;
-    readonly reason?: PersonalText;
-  };
-  /** In the stream of the new space and day, with the terms there and the price that was agreed at the request. */
-  BookingMoved: BookingTerms & {
-    readonly moveId: MoveId;
-    readonly movedBy: MovedBy;
-    readonly status: 'Pending' | 'Approved';
-    readonly from: MovePlace;
-  };
-};
-
-/** The party that asked for a move. */
-export type MovedBy = Account['kind'];
-
-/** Where a booking is, or would be, as people read it. */
-export type MovePlace = Pick<BookingFacts, 'spaceId' | 'spaceName' | 'date' | 'startHour'>;
-
-type BookingMove = BookingFacts & { readonly moveId: MoveId; readonly askedBy: MovedBy; readonly to: MovePlace };
-
-type MoveEvents = {
-  /** A booking has moved to another space or day, so that its hours here are free. */
-  HoursLeft: MoveOfDay & { readonly to: MovePlace };
-  /** A booking cannot move here, now or later: a process that is late must not bring it. */
-  HoursRefused: MoveOfDay & { readonly reason: string };
-};
-
-type MoveOfDay = OfSpace & { readonly date: PlainDate; readonly bookingId: BookingId; readonly moveId: MoveId };
 
 /** What a community is called, and the IANA zone of its clock. */
 export type CommunityFacts = { readonly name: string; readonly timeZone: string };
@@ -304,19 +204,6 @@ type WebhookEvents = {
 };
 
 type OtherEvents = {
-  ReviewPosted: {
-    readonly reviewId: ReviewId;
-    readonly bookingId: BookingId;
-    readonly communityId: CommunityId;
-    readonly spaceId: SpaceId;
-    readonly spaceName: string;
-    readonly brandId: BrandId;
-    readonly brandName: string;
-    readonly rating: number;
-    readonly title: PersonalText;
-    readonly content: PersonalText;
-    readonly isVerifiedBooking: boolean;
-  };
   /** Reserves a block of integer ids, both ends inclusive, for the process that appended it (docs/decisions/event-log.md). */
   IdsReserved: { readonly sequence: string; readonly from: number; readonly to: number };
   /** Identifies the log and the format of the store, to detect another log (docs/decisions/processes.md#one-store-one-identity). */
@@ -347,6 +234,8 @@ type EventData = BookingEvents &
   BrandEvents &
   AdmissionEvents &
   CustomerEvents &
+  ThreadEvents &
+  ReviewEvents &
   OtherEvents;
 
 export type EventType = keyof EventData;
@@ -377,6 +266,9 @@ export type AdmissionEvent = EventOf<keyof AdmissionEvents>;
 export type BrandAdmitted = EventOf<'BrandAdmitted'>;
 export type BrandTurnedAway = EventOf<'BrandTurnedAway'>;
 export type CustomerDescribed = EventOf<'CustomerDescribed'>;
+export type ThreadEvent = EventOf<keyof ThreadEvents>;
+export type MessageSent = EventOf<'MessageSent'>;
+export type BookingNoted = EventOf<'BookingNoted'>;
 export type BrandEvent = EventOf<keyof BrandEvents>;
 export type BrandAdded = EventOf<'BrandAdded'>;
 export type BrandSuspended = EventOf<'BrandSuspended'>;
@@ -396,7 +288,9 @@ export type ClosureEvent = EventOf<keyof ClosureEvents>;
 export type ClosureAdded = EventOf<'ClosureAdded'>;
 export type ClosureEnded = EventOf<'ClosureEnded'>;
 export type ClosureDateLeftOut = EventOf<'ClosureDateLeftOut'>;
+export type ReviewEvent = EventOf<keyof ReviewEvents>;
 export type ReviewPosted = EventOf<'ReviewPosted'>;
+export type ReviewAnswered = EventOf<'ReviewAnswered'>;
 export type ApiKeyEvent = EventOf<keyof ApiKeyEvents>;
 export type ApiKeyIssued = EventOf<'ApiKeyIssued'>;
 export type ApiKeyRevoked = EventOf<'ApiKeyRevoked'>;

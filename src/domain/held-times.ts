@@ -1,6 +1,7 @@
+import type { BookingTerms } from './booking-events.ts';
 import { lengthOf } from './booking-moments.ts';
 import { momentOn, type WallDay, wallDay } from './calendar.ts';
-import type { BookingTerms, TimeClosed } from './events.ts';
+import type { TimeClosed } from './events.ts';
 
 /**
  * From `from` up to, not including, `until`, in milliseconds since the epoch. What holds a space is compared as intervals of moments, because

@@ -20,6 +20,12 @@ export const SEARCH: TextLimit = { min: 0, max: NAME.max };
 export const LABEL: TextLimit = { min: 1, max: 100 };
 /** The note that comes with a booking request (docs/guides/rest-api.md#limits). */
 export const MESSAGE: TextLimit = { min: 0, max: 500 };
+/** What the parties of a booking write to each other. */
+export const THREAD_MESSAGE: TextLimit = { min: 1, max: 4_000 };
+/** What a community writes down about a booking, for itself. */
+export const BOOKING_NOTE: TextLimit = { min: 1, max: 2_000 };
+/** Messages of a booking, and as many notes. */
+export const MAX_MESSAGES = 500;
 /** Why a booking was cancelled, or a webhook disabled. */
 export const REASON: TextLimit = { min: 0, max: 500 };
 /** What a closed time, or an event of a community itself, is called. */
@@ -30,6 +36,8 @@ export const SKIP_REASON: TextLimit = { min: 1, max: 500 };
 export const IDEMPOTENCY_KEY: TextLimit = { min: 1, max: 255 };
 export const REVIEW_TITLE: TextLimit = { min: 1, max: 200 };
 export const REVIEW_CONTENT: TextLimit = { min: 1, max: 5_000 };
+/** What a community answers to a review. */
+export const REVIEW_ANSWER: TextLimit = { min: 1, max: 2_000 };
 export const WEBHOOK_URL: TextLimit = { min: 1, max: 2_048 };
 /** A user's e-mail address: the longest that SMTP can deliver to (RFC 5321, 4.5.3.1.3, without the angle brackets). */
 export const EMAIL: TextLimit = { min: 1, max: 254 };

@@ -1,6 +1,7 @@
 import type { Account } from './account.ts';
 import { refuseApproval, type Standing } from './admission.ts';
 import { arePersonal, PERSONAL_DETAILS } from './booking-details.ts';
+import type { CancelledBy, MovePlace } from './booking-events.ts';
 import { expiryOf } from './booking-moments.ts';
 import { toTimestamp, wallDay } from './calendar.ts';
 import { closedRefusal } from './closed-refusal.ts';
@@ -13,10 +14,8 @@ import type {
   BookingMoved,
   BookingMoveEnded,
   BookingRequested,
-  CancelledBy,
   HoursLeft,
   HoursRefused,
-  MovePlace,
 } from './events.ts';
 import type { BookingId, MoveId, PlainDate } from './ids.ts';
 import { HOUR, REASON, wrongNumber, wrongText } from './limits.ts';

@@ -71,4 +71,5 @@ export const ownerOf = {
   customer: ({ communityId, brandId }: { readonly communityId: CommunityId; readonly brandId: BrandId }) =>
     `customer:${communityId}:${brandId}`,
   brand: ({ brandId }: { readonly brandId: BrandId }) => `brand:${brandId}`,
+  thread: ({ bookingId }: { readonly bookingId: BookingId }) => `thread:${bookingId}`,
 };

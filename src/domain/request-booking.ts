@@ -1,5 +1,6 @@
 import { type Standing, TURNED_AWAY } from './admission.ts';
 import { type BookingDetails, detailsOf, fingerprintOf, wrongDetails } from './booking-details.ts';
+import type { ApprovedAtOnce } from './booking-events.ts';
 import { toTimestamp, type WallDay, wallDay } from './calendar.ts';
 import { closedRefusal } from './closed-refusal.ts';
 import { type AgreedPrices, agreedFee } from './customer-details.ts';
@@ -7,7 +8,7 @@ import { termsOn } from './day-terms.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
 import { moreThanFit } from './description.ts';
-import type { ApprovedAtOnce, BookingApproved, BookingRequested } from './events.ts';
+import type { BookingApproved, BookingRequested } from './events.ts';
 import type { BookingId, BrandId, Cents } from './ids.ts';
 import { brokenTextRule, EVENT_FEE, IDEMPOTENCY_KEY, wrongNumber } from './limits.ts';
 import { priceOf } from './pricing.ts';

@@ -1,12 +1,13 @@
 import { type Decision, refuse, refuseFor } from './decision.ts';
-import type { ReviewPosted } from './events.ts';
-import type { BookingId, BrandId, ReviewId } from './ids.ts';
-import { RATING, REVIEW_CONTENT, REVIEW_TITLE, wrongNumber, wrongText } from './limits.ts';
+import type { ReviewAnswered, ReviewEvent, ReviewPosted } from './events.ts';
+import type { BookingId, BrandId, CommunityId, ReviewId } from './ids.ts';
+import { RATING, REVIEW_ANSWER, REVIEW_CONTENT, REVIEW_TITLE, wrongNumber, wrongText } from './limits.ts';
 import type { BookingState } from './space-day.ts';
 
-export type Review = ReviewPosted['data'];
+export type Review = ReviewPosted['data'] & { readonly isAnswered?: true };
 
-export const evolveReview = (_: Review | undefined, event: ReviewPosted): Review => event.data;
+export const evolveReview = (review: Review | undefined, event: ReviewEvent): Review | undefined =>
+  event.type === 'ReviewPosted' ? event.data : review && { ...review, isAnswered: true };
 
 export type PostReview = {
   readonly reviewId: ReviewId;
@@ -55,4 +56,25 @@ export function postReview(
       },
     },
   ];
+}
+
+export type AnswerReview = {
+  readonly bookingId: BookingId;
+  readonly communityId: CommunityId;
+  readonly answer: string;
+};
+
+/** Decides the answer of a community to a review of its space: once, because others have read it. */
+export function answerReview(
+  review: Review | undefined,
+  { bookingId, communityId, answer }: AnswerReview,
+): Decision<ReviewAnswered> {
+  if (review?.communityId !== communityId)
+    return refuse('ResourceNotFound', `There is no review of booking ${bookingId}.`);
+  const wrong = wrongText('answer', answer, REVIEW_ANSWER);
+  if (wrong !== undefined) return wrong;
+  if (review.isAnswered)
+    return refuse('BookingNotAllowed', `The review of booking ${bookingId} has already been answered.`);
+  const { reviewId, spaceId, brandId } = review;
+  return [{ type: 'ReviewAnswered', data: { reviewId, bookingId, communityId, spaceId, brandId, answer } }];
 }

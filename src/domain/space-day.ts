@@ -1,6 +1,7 @@
 import { refuseApproval, type Standing } from './admission.ts';
 import { AppendOnlyMap } from './append-only-map.ts';
 import { type BookingDetails, REPEATED_DETAILS } from './booking-details.ts';
+import type { BookingFacts, CancelledBy } from './booking-events.ts';
 import { cancellableUntil, endOf, expiryOf, startOf } from './booking-moments.ts';
 import { toTimestamp } from './calendar.ts';
 import { type Decision, type Refusal, refuse, refuseField } from './decision.ts';
@@ -10,12 +11,10 @@ import type {
   BookingCancelled,
   BookingCompleted,
   BookingEvent,
-  BookingFacts,
   BookingMoveAgreed,
   BookingMoveAsked,
   BookingMoveEnded,
   BookingRequested,
-  CancelledBy,
   SpaceDayEvent,
   TimeClosed,
 } from './events.ts';

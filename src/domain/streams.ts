@@ -28,6 +28,8 @@ export const streamOf = {
   venue_admission: (communityId: number, brandId: number) => `venue_admission-${communityId}-${brandId}`,
   /** What a community keeps about a brand that is its customer. */
   venue_customer: (communityId: number, brandId: number) => `venue_customer-${communityId}-${brandId}`,
+  /** What the parties of a booking write to each other, and the notes of its community. */
+  venue_thread: (bookingId: number) => `venue_thread-${bookingId}`,
 };
 
 /** The kinds of streams: their names up to the first hyphen. */

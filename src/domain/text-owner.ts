@@ -24,6 +24,7 @@ export function textOwnerOf(event: DomainEvent): string | undefined {
     case 'BookingMoved':
       return ownerOf.booking(event.data);
     case 'ReviewPosted':
+    case 'ReviewAnswered':
       return ownerOf.review(event.data);
     case 'TimeClosed':
     case 'ClosureAdded':
@@ -36,6 +37,9 @@ export function textOwnerOf(event: DomainEvent): string | undefined {
       return ownerOf.community(event.data);
     case 'CustomerDescribed':
       return ownerOf.customer(event.data);
+    case 'MessageSent':
+    case 'BookingNoted':
+      return ownerOf.thread(event.data);
     case 'BrandSuspended':
       return ownerOf.brand(event.data);
     default:

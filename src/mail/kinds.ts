@@ -58,6 +58,11 @@ const CHOSEN = {
     },
     roles: ALL,
   },
+  Message: {
+    label: 'Message',
+    when: both('The other party of a booking writes to you. You answer in the console.'),
+    roles: ALL,
+  },
   ReviewPublished: {
     label: 'New review',
     when: { Community: 'A brand reviews one of your spaces.' },

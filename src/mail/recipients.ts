@@ -1,4 +1,5 @@
 import { bookings } from '../../projections/bookings.ts';
+import { messages } from '../../projections/messages.ts';
 import { webhooks } from '../../projections/webhooks.ts';
 import type { Users } from '../auth/users.ts';
 import {
@@ -33,10 +34,16 @@ type Deps = {
 /** The kinds of events that lead to mails, and the read models that must show an event before its mails are made. */
 export const MAILED: Pick<Recipients, 'kinds' | 'reads'> = {
   kinds: [
-    ...(['BookingRequested', 'BookingApproved', 'BookingCancelled', 'ReviewPosted'] satisfies readonly EventType[]),
+    ...([
+      'BookingRequested',
+      'BookingApproved',
+      'BookingCancelled',
+      'MessageSent',
+      'ReviewPosted',
+    ] satisfies readonly EventType[]),
     ...(['WebhookDisabled', 'ApiKeyIssued', 'MemberRoleChanged', 'PasswordChanged'] satisfies readonly EventType[]),
   ],
-  reads: [bookings, webhooks],
+  reads: [bookings, messages, webhooks],
 };
 
 /** A mail about a booking, to the members of one of its parties. */
@@ -128,6 +135,11 @@ export function createRecipients(deps: Deps): Recipients['of'] {
         return toReaders(event, [{ kind: event.type, account: brandOf(event.data), about: aboutOf(event.data) }]);
       case 'BookingCancelled':
         return toReaders(event, cancellation(event, await wasApproved(event.data.bookingId)));
+      case 'MessageSent': {
+        const to = event.data.from === 'Brand' ? communityOf(event.data) : brandOf(event.data);
+        const about = { ...aboutOf(event.data), message: event.revision };
+        return toReaders(event, [{ kind: 'Message', account: to, about }]);
+      }
       case 'ReviewPosted': {
         const about = { ...aboutOf(event.data), reviewId: event.data.reviewId };
         return toReaders(event, [{ kind: 'ReviewPublished', account: communityOf(event.data), about }]);

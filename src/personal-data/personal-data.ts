@@ -88,6 +88,10 @@ export function createPersonalData(deps: {
       documents: readonly D[],
     ): Promise<Opened<D>[]> => open(documents, ownerOf.customer),
 
+    /** Messages and notes about bookings with their texts opened, see {@link openTexts}. */
+    openThreads: <D extends OfBooking>(documents: readonly D[]): Promise<Opened<D>[]> =>
+      open(documents, ownerOf.thread),
+
     /** Events with their texts opened, see {@link openTexts}. */
     async openEvents<E extends DomainEvent>(events: readonly E[]): Promise<Readable<E>[]> {
       const texts = await openTexts(

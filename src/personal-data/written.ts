@@ -1,8 +1,9 @@
 import { brandOf, communityOf } from '../domain/account.ts';
 import { PERSONAL_DETAILS } from '../domain/booking-details.ts';
+import type { BookingFacts, CancelledBy } from '../domain/booking-events.ts';
 import { CUSTOMER_TEXTS } from '../domain/customer-details.ts';
 import { HOUSE_TEXTS, SPACE_TEXTS } from '../domain/description.ts';
-import type { BookingFacts, CancelledBy, DomainEvent } from '../domain/events.ts';
+import type { DomainEvent } from '../domain/events.ts';
 import { ownerOf, type PersonalText, type Subject, subjectOf, type Texts } from '../domain/personal-text.ts';
 import { altsIn } from '../domain/photos.ts';
 import { picked } from '../domain/picked.ts';
@@ -35,6 +36,8 @@ export function writtenIn(event: DomainEvent, author: Subject | undefined): Writ
       const { title, content } = event.data;
       return written(subjectOf(brandOf(event.data)), ownerOf.review(event.data), { title, content });
     }
+    case 'ReviewAnswered':
+      return written(subjectOf(communityOf(event.data)), ownerOf.review(event.data), { answer: event.data.answer });
     case 'TimeClosed':
     case 'ClosureAdded': {
       const { title } = event.data;
@@ -56,6 +59,14 @@ export function writtenIn(event: DomainEvent, author: Subject | undefined): Writ
     // About the brand, so erasing it erases them.
     case 'CustomerDescribed':
       return written(subjectOf(brandOf(event.data)), ownerOf.customer(event.data), textsIn(event.data, CUSTOMER_TEXTS));
+    case 'MessageSent': {
+      const { from, text } = event.data;
+      const account = from === 'Brand' ? brandOf(event.data) : communityOf(event.data);
+      return written(subjectOf(account), ownerOf.thread(event.data), { text });
+    }
+    // About the brand, so erasing it erases them.
+    case 'BookingNoted':
+      return written(subjectOf(brandOf(event.data)), ownerOf.thread(event.data), { note: event.data.note });
     case 'BrandSuspended':
       return written(subjectOf(brandOf(event.data)), ownerOf.brand(event.data), { reason: event.data.reason });
     default:

@@ -2,9 +2,9 @@ import { type BookingDocument, bookings, type ReadableBooking } from '../../proj
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
+import type { CancelledBy } from '../domain/booking-events.ts';
 import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
-import type { CancelledBy } from '../domain/events.ts';
 import { type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { inPages } from '../event-loop/in-pages.ts';

@@ -7,6 +7,7 @@ import type { Community } from '../domain/community.ts';
 import { defined } from '../domain/defined.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import { type CommunityId, communityId } from '../domain/ids.ts';
+import { picked } from '../domain/picked.ts';
 import type { Space } from '../domain/space.ts';
 import { grouped } from '../domain/space-groups.ts';
 import { createDescriptionQueries } from './descriptions.ts';
@@ -61,12 +62,9 @@ export function createPublishedQueries(deps: QueryDeps, openDays: ReturnType<typ
         descriptions.ofHouse(community),
         ratings.ofSpace(ownerOf(space), space),
       ]);
-      const reviews = rated?.latest.map(({ rating, title, content, createdAt }) => ({
-        rating,
-        title,
-        content,
-        createdAt,
-      }));
+      const reviews = rated?.latest.map((review) =>
+        picked(review, ['rating', 'title', 'content', 'createdAt', 'answer']),
+      );
       // How to get in is for guests.
       const { access: _, ...shown } = about;
       return { about: shown, house, rating: rated?.rating, reviews: reviews ?? [] };

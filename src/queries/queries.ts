@@ -27,6 +27,7 @@ import { createSpaceChanges } from './space-changes.ts';
 import { createSpaceRatingQueries } from './space-ratings.ts';
 import { createSpaceSearch } from './space-search.ts';
 import { createSpaceQueries } from './spaces.ts';
+import { createThreadQueries } from './threads.ts';
 import { createWebhookQueries } from './webhooks.ts';
 
 /**
@@ -67,6 +68,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     photos: createPhotoQueries(deps),
     monthCharges: createMonthCharges(deps),
     reviews: createReviewQueries(deps),
+    threads: createThreadQueries(deps),
     spaceRatings: createSpaceRatingQueries(deps),
     webhooks: createWebhookQueries(deps),
     operator: createOperatorQueries(deps),

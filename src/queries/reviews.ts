@@ -53,6 +53,12 @@ const newestOfCommunity = declareQuery(
   [COMMUNITY.id, 7, 1],
 );
 
+const answeredOf = declareQuery(
+  reviews,
+  (communityId: CommunityId): Find<ReviewDocument> => ({ where: { communityId, wasAnswered: 'yes' } }),
+  [COMMUNITY.id],
+);
+
 /** Which reviews of an account: of one space, with one rating. */
 type ReviewFilter = { readonly spaceId?: SpaceId; readonly rating?: number };
 
@@ -143,18 +149,19 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
     },
 
     /**
-     * Equal versions mean equal lists. Reviews are only added, so their number and highest id identify the list. The number of
+     * Equal versions mean equal lists. Reviews and answers are only added, so their numbers and the highest id identify the list. The number of
      * forgotten subjects identifies their texts, and the collection a rebuild, which may correct documents without an event.
      */
     async versionOf(communityId: number): Promise<string> {
       const documents = readModels.collection(reviews);
       const newest = newestOfCommunity(toCommunityId(communityId), undefined, 1);
-      const [count, forgotten, [last]] = await Promise.all([
+      const [count, answered, forgotten, [last]] = await Promise.all([
         documents.count(newest),
+        documents.count(answeredOf(toCommunityId(communityId))),
         personalData.forgottenVersion(),
         documents.list(newest),
       ]);
-      return `${readModels.nameOf(reviews)}.${count}.${last?.reviewId ?? 0}.${forgotten}`;
+      return `${readModels.nameOf(reviews)}.${count}.${answered}.${last?.reviewId ?? 0}.${forgotten}`;
     },
 
     /** One page of the reviews of a community, newest first. `before` is the last review of the previous page. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { spaceId } from '../../src/domain/ids.ts';
+import { communityId, spaceId, bookingId as toBookingId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
 
@@ -42,6 +42,20 @@ test('a review shows every field of ReviewDto to both parties', async () => {
         createdAt: '2026-12-11T00:00:00.000Z',
       },
     ]);
+});
+
+test('the answer of the community is shown to both parties, also to callers that have the list', async () => {
+  const before = await reviews(brand.key);
+  const tag = String(before.headers.etag);
+  const again = { key: brand.key, headers: { 'if-none-match': tag } };
+  const list = `/communities/${community.id}/reviews`;
+  expect((await service.get(list, again)).statusCode).toBe(304);
+  const answer = { bookingId: toBookingId(bookingId), communityId: communityId(community.id), answer: 'Thank <you>.' };
+  accepted(await service.core.commands.reviews.answer(answer, CONTEXT));
+  expect((await service.get(list, again)).statusCode).toBe(200);
+  for (const key of [brand.key, community.key])
+    expect((await reviews(key)).json()).toMatchObject([{ ...review, answer: 'Thank <you>.' }]);
+  expect(await service.core.commands.reviews.answer(answer, CONTEXT)).toMatchObject({ refused: 'BookingNotAllowed' });
 });
 
 test('a booking gets one review, from its brand, after completion', async () => {

@@ -108,11 +108,14 @@ describe('each page and form of the console', () => {
         expect({ path, least }).toEqual({ path, least: 'Manager' });
     const coordinators = routes.filter(({ method, least }) => method === 'POST' && least === 'Coordinator');
     expect(coordinators.map(({ path }) => path).sort()).toEqual([
+      '/console/bookings/:id/answer',
       '/console/bookings/:id/approve',
       '/console/bookings/:id/cancel',
       '/console/bookings/:id/decline',
+      '/console/bookings/:id/messages',
       '/console/bookings/:id/move',
       '/console/bookings/:id/move/answer',
+      '/console/bookings/:id/notes',
       '/console/bookings/:id/review',
       '/console/bookings/enter',
       '/console/calendar/closures/:id/cancel',

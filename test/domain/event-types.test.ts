@@ -15,6 +15,7 @@ test('what an account can do without end counts towards its quota, and nothing e
       'CommunityPhotosChanged',
     ],
     ...['CommunityNewBrandsChanged', 'BrandAdded', 'BrandAdmitted', 'BrandTrusted', 'CustomerDescribed'],
+    ...['MessageSent', 'BookingNoted'],
     ...[
       'SpaceAdded',
       'SpaceChanged',

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import type { ReviewPosted } from '../../src/domain/events.ts';
-import { bookingId, brandId, reviewId } from '../../src/domain/ids.ts';
-import { evolveReview, type PostReview, postReview, type Review } from '../../src/domain/review.ts';
+import type { ReviewEvent, ReviewPosted } from '../../src/domain/events.ts';
+import { bookingId, brandId, communityId, reviewId } from '../../src/domain/ids.ts';
+import { answerReview, evolveReview, type PostReview, postReview, type Review } from '../../src/domain/review.ts';
 import { EMPTY_SPACE_DAY, evolveSpaceDay, findBooking } from '../../src/domain/space-day.ts';
 import { acme, approved, cancelledByBrand, completed, requested } from './bookings.fixture.ts';
 import { decider } from './given.ts';
 
-const given = decider<Review | undefined, ReviewPosted>(undefined as Review | undefined, evolveReview);
+const given = decider<Review | undefined, ReviewEvent>(undefined as Review | undefined, evolveReview);
 const COMPLETED = [requested(), approved(), completed()];
 const command = {
   reviewId: reviewId(5),
@@ -71,4 +71,34 @@ test('rating and texts keep their limits, and all that is wrong is said', () => 
   for (const right of [{ rating: 1 }, { rating: 5 }]) given().when(post(right)).thenEvents({ data: right });
   const { decision } = given().when(post({ rating: 0, title: '', content: '' }));
   expect(decision).toMatchObject({ each: [{ field: 'rating' }, { field: 'title' }, { field: 'content' }] });
+});
+
+const answered =
+  (text: string, of = posted.data.communityId) =>
+  (review: Review | undefined) =>
+    answerReview(review, { bookingId: bookingId(1), communityId: of, answer: text });
+const answer: ReviewEvent = {
+  type: 'ReviewAnswered',
+  data: {
+    ...{ reviewId: id, bookingId: booking, communityId: posted.data.communityId, spaceId: posted.data.spaceId },
+    ...{ brandId: acme.brandId, answer: 'Thank you.' },
+  },
+};
+
+test('the community answers a review once, in at most 2,000 characters', () => {
+  expect(given(posted).when(answered('Thank you.')).decision).toEqual([answer]);
+  given(posted, answer)
+    .when(answered('Thank you again.'))
+    .thenRefused('BookingNotAllowed', /already been answered/);
+  given(posted)
+    .when(answered('x'.repeat(2_001)))
+    .thenRefused('ValidationError');
+  given(posted).when(answered(' ')).thenRefused('ValidationError');
+});
+
+test('others do not know the review, nor does anyone before it is posted', () => {
+  given(posted)
+    .when(answered('Thanks', communityId(99)))
+    .thenRefused('ResourceNotFound');
+  given().when(answered('Thanks')).thenRefused('ResourceNotFound');
 });

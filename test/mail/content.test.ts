@@ -367,7 +367,7 @@ describe('forgetting and leaving', () => {
       if (message.text.includes(': erased') && message.html.includes('>erased<')) erased += 1;
     }
     // All about bookings.
-    expect(erased).toBe(11);
+    expect(erased).toBe(12);
     expect(await mailContent.contacts.set(brand, 'new@northwind.example')).toMatchObject({
       refused: 'BookingNotAllowed',
     });

@@ -71,6 +71,7 @@ export async function serviceWithEveryKind(names: Names): Promise<{
   accepted(await commands.reviews.post(review, CONTEXT));
   const requested = await request('2027-01-10');
   const coming = await approved('2026-12-20');
+  accepted(await commands.threads.send({ account: brand, bookingId: coming, text: names.message }, CONTEXT));
   const declined = await request('2027-01-11');
   await cancel(declined, community, 'Pending');
   const withdrawn = await request('2027-01-12');
@@ -125,6 +126,7 @@ export async function serviceWithEveryKind(names: Names): Promise<{
       sample('BookingExpired', community, of(late)),
       sample('BookingExpired', brand, of(late)),
       sample('ReviewPublished', community, of(over)),
+      sample('Message', community, { ...of(coming), message: 0 }),
       sample('EventTomorrow', community, of(coming)),
       sample('EventTomorrow', brand, of(coming)),
       sample('WebhookDisabled', brand, { webhookId }),

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { type Account, type Actor, accountKey } from '../../src/domain/account.ts';
-import type { CancelledBy, DomainEvent, Recorded } from '../../src/domain/events.ts';
+import type { CancelledBy } from '../../src/domain/booking-events.ts';
+import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { apiKeyId, brandId, cents, communityId, reviewId, timestamp, webhookId } from '../../src/domain/ids.ts';
 import type { Role } from '../../src/domain/roles.ts';
 import { factsOf } from '../../src/domain/space-day.ts';

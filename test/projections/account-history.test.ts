@@ -6,12 +6,12 @@ import { brandId, closureId, communityId, spaceId } from '../../src/domain/ids.t
 import { timeClosed } from '../domain/bookings.fixture.ts';
 import { folded } from './given-events.ts';
 
-test('each change of an account has an entry, except bookings, reviews and the single days of a closure', () => {
+test('each change of an account has an entry, except bookings, messages, reviews and the single days of a closure', () => {
   const left = AUDITED_TYPES.filter((type) => !accountHistory.types.includes(type));
   expect(left).toEqual([
     ...['BookingRequested', 'BookingApproved', 'BookingCancelled', 'BookingCompleted'],
     ...['BookingMoveAsked', 'BookingMoveAgreed', 'BookingMoveEnded', 'BookingMoved', 'HoursLeft', 'HoursRefused'],
-    ...['TimeClosed', 'TimeReopened', 'ReviewPosted'],
+    ...['MessageSent', 'BookingNoted', 'TimeClosed', 'TimeReopened', 'ReviewPosted', 'ReviewAnswered'],
   ]);
 });
 

@@ -227,6 +227,15 @@ test('reviews, and the ratings of a space', () => {
   expect(folded(reviews, { type: 'ReviewPosted', data })).toEqual({
     5: { ...data, createdAt: '2026-12-01T12:00:00.000Z' },
   });
+  const { bookingId: of, communityId: community, spaceId: space, brandId: brand } = data;
+  const ids = { reviewId: data.reviewId, bookingId: of, communityId: community, spaceId: space, brandId: brand };
+  const answered = { type: 'ReviewAnswered', data: { ...ids, answer: 'Thanks.' } } as const;
+  expect(folded(reviews, { type: 'ReviewPosted', data }, answered)).toEqual({
+    5: {
+      ...{ ...data, createdAt: '2026-12-01T12:00:00.000Z' },
+      ...{ answer: 'Thanks.', answeredAt: '2026-12-01T12:00:00.000Z', wasAnswered: 'yes' },
+    },
+  });
   const posted = (id: number, rating: number) =>
     ({ type: 'ReviewPosted', data: { ...data, reviewId: reviewId(id), rating } }) as const;
   expect(folded(spaceRatings, posted(5, 5), posted(6, 3), posted(8, 4), posted(7, 1))).toEqual({

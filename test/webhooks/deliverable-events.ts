@@ -1,11 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { type Actor, SYSTEM } from '../../src/domain/account.ts';
+import type { BookingFacts, CancelledBy } from '../../src/domain/booking-events.ts';
 import type {
   BookingApproved,
   BookingCancelled,
-  BookingFacts,
   BookingRequested,
-  CancelledBy,
   DomainEvent,
   Recorded,
   ReviewPosted,

@@ -66,7 +66,8 @@ export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
       heading,
       problems,
       flash: noticeOf(visit.query, cursorsOf(visit.query)),
-      main: html`${visit.account.kind === 'Brand' && (await movesToAnswer(queries, visit))}${searchForm(visit, filter, problems)}
+      main: html`${visit.account.kind === 'Brand' && (await movesToAnswer(queries, visit))}
+${isFirstView(visit.query) && (await unreadMessages(visit))}${searchForm(visit, filter, problems)}
 ${!isWrong && filterTabs(filter)}
 <div class="stack full" id="bookings" data-live-region>${
         isWrong
@@ -74,6 +75,16 @@ ${!isWrong && filterTabs(filter)}
           : await list(visit, filter)
       }</div>`,
     };
+  }
+
+  /** The bookings with an unread message, of whatever day and state. */
+  async function unreadMessages({ account, user: { read = {} } }: Visit): Promise<Html> {
+    const ids = await queries.threads.unread(account, read);
+    const unread = await queries.threads.bookingsOf(account, ids.slice(0, PER_PAGE));
+    const party = await otherPartyOf(queries, account, unread);
+    return html`<div id="unread-messages" class="stack full" data-live-region>${
+      unread.length > 0 && html`<h2>Unread messages</h2>${bookingTable(unread, party, 'Bookings with unread messages')}`
+    }</div>`;
   }
 
   async function list(visit: Visit, filter: ListFilter): Promise<Html> {
@@ -185,6 +196,10 @@ const problemsIn = ({ typed }: ListFilter): Problems => ({
 
 /** The fields of the address. */
 const fieldsOf = ({ when, state, typed }: ListFilter): Fields => ({ ...typed, when, status: state });
+
+/** Whether neither a filter nor a page was asked for. */
+const isFirstView = (query: Form): boolean =>
+  ['q', 'from', 'to', 'when', 'status', 'after', 'before'].every((name) => query.text(name) === '');
 
 const address = (filter: ListFilter): string => addressOf(PATH, fieldsOf(filter));
 

@@ -1,4 +1,5 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
+import type { ReadableReview } from '../../../projections/reviews.ts';
 import { isLetIn, type Standing } from '../../domain/admission.ts';
 import type { Until } from '../../domain/as-of.ts';
 import { startOf } from '../../domain/booking-moments.ts';
@@ -23,11 +24,13 @@ import { decisionForms, reasonSuggestions } from '../requests/decision-forms.ts'
 import { canEnd, deadlineOver } from '../requests/decisions.ts';
 import { recentReasons } from '../requests/inbox-reads.ts';
 import { momentOfInput, timeline } from './booking-timeline.ts';
+import { markRead, messageForms, messagesCard, notesCard } from './messages.ts';
 import { moveLink, waitingMove } from './move-views.ts';
-import { canReview, reviewForm } from './review-form.ts';
+import { answerForm, canAnswer, canReview, reviewForm } from './review-form.ts';
 
 /** The page of a single booking, and the actions that each party may take on it. */
-export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageDeps): void {
+export function bookingPages(routes: ConsoleRoutes, deps: PageDeps): void {
+  const { commands, queries, users } = deps;
   bookingRoutes(routes, queries).get('/console/bookings/:id', 'Viewer', bookingPage);
 
   bookingRoutes(routes.brand, queries).post('/console/bookings/:id/review', 'Coordinator', async (visit, booking) => {
@@ -42,6 +45,23 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
       : nothingToDo(back, outcome.details);
   });
 
+  bookingRoutes(routes.community, queries).post(
+    '/console/bookings/:id/answer',
+    'Coordinator',
+    async (visit, booking) => {
+      const { bookingId, communityId } = booking;
+      const answer = visit.form.lines('answer');
+      const outcome = await commands.reviews.answer({ bookingId, communityId, answer }, visit.context);
+      const back = withVia(visit, `/console/bookings/${bookingId}`);
+      if (!isRefusal(outcome)) return done(back, 'Your answer has been published.');
+      return outcome.refused === 'ValidationError'
+        ? bookingPage(visit, booking, problemOf(outcome, { answer: 'Your answer' }))
+        : nothingToDo(back, outcome.details);
+    },
+  );
+
+  messageForms(routes, deps, bookingPage);
+
   async function bookingPage(visit: Visit, booking: ReadableBooking, problems: Problems = {}): Promise<Answer> {
     const { account, query } = visit;
     const { bookingId, communityId, status } = booking;
@@ -50,7 +70,7 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
     const historyUntil = (to: Until) => queries.bookingHistory.ofBooking(account, bookingId, to);
     const isAsked = isCommunity && status === 'Pending';
     const mayAct = may(visit, 'Coordinator');
-    const [history, then, review, decision, reasons, community, brands, note] = await Promise.all([
+    const [history, then, review, decision, reasons, community, brands, note, messages, notes] = await Promise.all([
       historyUntil({}),
       asOf === undefined ? undefined : historyUntil({ asOf }),
       status === 'Completed' ? queries.reviews.ofBooking(booking) : undefined,
@@ -59,7 +79,11 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
       queries.spaces.community(communityId),
       isAsked ? queries.admissions.ofBrands(communityId, [booking.brandId]) : undefined,
       !isCommunity && status === 'Pending' ? newBrandNote(queries, booking) : undefined,
+      queries.threads.ofBooking(booking),
+      isCommunity ? queries.threads.notesOf(account, booking) : undefined,
     ]);
+    const reader = await markRead(users, visit, messages);
+    const other = named(isCommunity ? booking.brandName : (community?.name ?? 'The community'));
     const brand = brands?.get(booking.brandId) ?? LET_IN;
     return {
       title: `Booking #${bookingId}`,
@@ -68,6 +92,7 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
       back: backTo(visit, { href: '/console/bookings', label: isCommunity ? 'Bookings' : 'My bookings' }),
       actions: statusBadge(booking),
       problems,
+      ...(reader !== undefined && { user: reader }),
       main: html`<div class="split"><div>
 <section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>
 ${bookingFacts(visit, booking, isCommunity ? undefined : community?.name)}
@@ -79,19 +104,34 @@ ${decision && html`<div class="stack tight">${decisionFacts(booking, decision)}<
 ${brandMarks(brand)}${note && html`<p class="small">${note}</p>`}
 ${waitingMove(visit, booking)}
 ${mayAct && actions(visit, booking, brand.standing)}${reasons.length > 0 && reasonSuggestions(reasons)}</section>
-${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review, booking.timeZone)}</section>`}
-${
-  mayAct &&
-  canReview(account, booking, review) &&
-  html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`
-}
+${messagesCard(visit, booking, messages, { other, problems })}
+${reviewCard(visit, booking, review, problems)}
 </div><div>
 <section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceView(account.kind, booking)}${charged(booking)}</section>
+${notes && notesCard(visit, booking, notes, problems)}
 <section class="card" id="booking-timeline" data-live-region><h2>Timeline</h2>
 ${timeline(visit, history?.steps ?? [], booking, query.text('at'), then)}</section>
 </div></div>`,
     };
   }
+}
+
+/** The review of a booking, and the form that writes or answers it. */
+function reviewCard(
+  visit: Visit,
+  booking: ReadableBooking,
+  review: ReadableReview | undefined,
+  problems: Problems,
+): Html | undefined {
+  const { account } = visit;
+  const mayAct = may(visit, 'Coordinator');
+  if (review === undefined)
+    return mayAct && canReview(account, booking, review)
+      ? html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`
+      : undefined;
+  const heading = account.kind === 'Community' ? 'Review' : 'Your review';
+  return html`<section class="card" id="review"><h2>${heading}</h2>${reviewText(review, booking.timeZone)}
+${mayAct && canAnswer(account, review) && answerForm(visit, booking, problems)}</section>`;
 }
 
 function actions(visit: Visit, booking: ReadableBooking, standing: Standing): Html | undefined {

@@ -1,7 +1,7 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { ReadableReview } from '../../../projections/reviews.ts';
 import type { Account } from '../../domain/account.ts';
-import { REVIEW_CONTENT, REVIEW_TITLE } from '../../domain/limits.ts';
+import { REVIEW_ANSWER, REVIEW_CONTENT, REVIEW_TITLE } from '../../domain/limits.ts';
 import type { Html } from '../../html/html.ts';
 import { viaField } from '../parts/back-link.ts';
 import { choices, controlsOf, field, postForm, textArea } from '../parts/forms.ts';
@@ -11,6 +11,10 @@ import type { Visit } from '../parts/visit.ts';
 /** Whether to offer the review form. The decider checks again. */
 export const canReview = (account: Account, booking: BookingDocument, review: ReadableReview | undefined): boolean =>
   account.kind === 'Brand' && booking.status === 'Completed' && review === undefined;
+
+/** Whether to offer the form that answers a review. The decider checks again. */
+export const canAnswer = (account: Account, review: ReadableReview | undefined): boolean =>
+  account.kind === 'Community' && review !== undefined && review.answer === undefined;
 
 const RATING_LABELS = ['Poor', 'Fair', 'Good', 'Very good', 'Excellent'];
 
@@ -33,3 +37,13 @@ ${textArea({
 })}
 <div><button class="button">Publish review</button></div>`;
 }
+
+export const answerForm = (visit: Visit, { bookingId }: BookingDocument, problems: Problems): Html =>
+  postForm(visit, `/console/bookings/${bookingId}/answer`, 'fields')`${viaField(visit)}
+${textArea({
+  ...controlsOf(visit.form, problems)('answer', 'Your answer'),
+  hint: 'Shown with the review to everyone who reads it. You answer once: it cannot be changed.',
+  required: true,
+  attributes: { maxlength: REVIEW_ANSWER.max, rows: 3 },
+})}
+<div><button class="button">Publish answer</button></div>`;

@@ -14,6 +14,7 @@ import { reviewText, stars } from '../parts/review-views.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
 import { may, type Visit } from '../parts/visit.ts';
+import { canAnswer } from './review-form.ts';
 
 const PATH = '/console/reviews';
 const PER_PAGE = 20;
@@ -49,7 +50,7 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
           ? empty(visit, filter)
           : reviews.map((review) => {
               const community = communities.get(review.communityId);
-              return reviewCard(review, community?.timeZone ?? zone, isCommunity ? undefined : community?.name);
+              return reviewCard(visit, review, community?.timeZone ?? zone, community?.name);
             })
       }${cursorPager(PATH, fieldsOf(filter), { previous: previous?.toString(), next: next?.toString() }, 'before')}</div>`,
     };
@@ -73,12 +74,17 @@ aria-label="Review ${namedText(spaceName)}, booking #${bookingId}">Review</a>`,
   }
 }
 
-/** @param communityName only on a brand's page */
-const reviewCard = (review: ReadableReview, zone: string, communityName: string | undefined): Html =>
-  html`<article class="card"><p class="muted"><a href="/console/bookings/${review.bookingId}">${named(review.spaceName)}</a>${
-    communityName && html`, ${named(communityName)}`
-  }</p>
-${reviewText(review, zone)}</article>`;
+function reviewCard(visit: Visit, review: ReadableReview, zone: string, communityName: string | undefined): Html {
+  const { account } = visit;
+  const page = `/console/bookings/${review.bookingId}`;
+  const house = account.kind === 'Brand' && communityName && html`, ${named(communityName)}`;
+  const answer =
+    may(visit, 'Coordinator') &&
+    canAnswer(account, review) &&
+    html`<p><a href="${page}#review">Answer<span class="visually-hidden"> the review of booking #${review.bookingId}</span></a></p>`;
+  return html`<article class="card"><p class="muted"><a href="${page}">${named(review.spaceName)}</a>${house}</p>
+${reviewText(review, zone)}${answer}</article>`;
+}
 
 /** Which reviews a community wants to see. */
 type Filter = { readonly spaceId?: SpaceId; readonly rating?: number };

@@ -2,7 +2,16 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyBaseLogger } from 'fastify';
 import { type Account, type AccountKey, accountKey } from '../../domain/account.ts';
 import { accountChange } from '../../domain/account-change.ts';
-import type { BookingFacts, DomainEvent, HoursLeft, Recorded, TimeClosed, TimeReopened } from '../../domain/events.ts';
+import type { BookingFacts } from '../../domain/booking-events.ts';
+import type {
+  BookingNoted,
+  DomainEvent,
+  HoursLeft,
+  Recorded,
+  ReviewPosted,
+  TimeClosed,
+  TimeReopened,
+} from '../../domain/events.ts';
 import type { CommunityId } from '../../domain/ids.ts';
 import { isKnown, knownEvent } from '../../domain/known-event.ts';
 import { type EventStore, logEnd, type Position } from '../../event-store/event-store.ts';
@@ -216,6 +225,10 @@ function changesOf(event: Recorded<DomainEvent>): readonly ChangeToShow[] {
   if (accounts === undefined) return [];
   const ofAccount = { concerns: accounts, topic: OWN_TOPIC };
   if (isOfHours(event)) return [ofAccount, ofHours(event.data)];
+  if (event.type === 'MessageSent') {
+    const text = `New message about booking #${event.data.bookingId}`;
+    return [{ ...ofAccount, announcement: { text, by: event.metadata.actor.id } }];
+  }
   if (!isAnnounced(event)) return [ofAccount];
   const { type, data, metadata } = event;
   const what = type === 'BookingCancelled' && data.cancelledBy === 'System' ? 'Expired' : ANNOUNCEMENTS[type];
@@ -239,7 +252,7 @@ const ofHours = ({
 /** The topic of a space's available times on a day. */
 export const hoursTopic = (spaceId: number, date: string): string => `hours:${spaceId}:${date}`;
 
-type Announced = Extract<DomainEvent, { readonly type: `Booking${string}` | 'ReviewPosted' }>;
+type Announced = Exclude<Extract<DomainEvent, { readonly type: `Booking${string}` }>, BookingNoted> | ReviewPosted;
 
 const ANNOUNCEMENTS: Readonly<Record<Announced['type'], string>> = {
   BookingRequested: 'New request',

@@ -1,3 +1,4 @@
+import type { User } from '../../auth/users.ts';
 import type { Role } from '../../domain/roles.ts';
 import type { Html, Interpolated } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
@@ -23,6 +24,8 @@ export type PageContent = {
   readonly problems?: Problems;
   readonly status?: 200 | 403 | 404 | 409 | 503;
   readonly flash?: readonly Flash[];
+  /** The reader, if the page has marked messages as read. */
+  readonly user?: User;
 };
 
 /** A redirect (303) to another page, which shows the message once. */

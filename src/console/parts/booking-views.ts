@@ -1,7 +1,7 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { Account } from '../../domain/account.ts';
+import type { MovePlace } from '../../domain/booking-events.ts';
 import { defined } from '../../domain/defined.ts';
-import type { MovePlace } from '../../domain/events.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../../domain/space-day.ts';
 import { amount, clock, hours, shortDate, shortened, zoneName } from '../../html/formats.ts';

@@ -74,6 +74,8 @@ export type Frame = {
   readonly others: readonly NamedAccount[];
   /** How many requests are pending, at most one more than {@link MOST_PENDING}; undefined while that cannot be read. */
   readonly pending: number | undefined;
+  /** How many bookings have an unread message; undefined while that cannot be read. */
+  readonly unread: number | undefined;
   /** The address of the page, whose entry in the menu is marked. */
   readonly path: string;
 };
@@ -104,10 +106,12 @@ ${postForm(visit, '/console/sign-out')`<button class="rail-button">${icon('leave
 </header>`;
 }
 
-const menu = (entries: readonly Entry[], { role }: Visit, { path, pending }: Frame): Html => {
+const menu = (entries: readonly Entry[], { role }: Visit, { path, pending, unread }: Frame): Html => {
   const visible = entries.filter(({ least = 'Viewer' }) => isAtLeast(role, least));
   return html`<ul class="nav">${visible.map(({ name, start = name, label, icon: picture }) => {
-    const count = name === 'inbox' && html`<span id="waiting" data-live-region>${pendingCount(pending)}</span>`;
+    const count =
+      (name === 'inbox' && html`<span id="waiting" data-live-region>${countView(pending, 'pending')}</span>`) ||
+      (name === 'bookings' && html`<span id="unread" data-live-region>${countView(unread, 'unread')}</span>`);
     const isCurrent = sectionOf(path) === name;
     return linkItem(
       `/console/${start}${name === 'calendar' ? '#today' : ''}`,
@@ -122,9 +126,8 @@ export const MOST_PENDING = 999;
 export const pendingText = (pending: number | undefined): string =>
   pending !== undefined && pending > MOST_PENDING ? `${MOST_PENDING}+` : String(pending ?? '?');
 
-const pendingCount = (pending: number | undefined): Html | false =>
-  pending !== 0 &&
-  html`<span class="count">${pendingText(pending)}<span class="visually-hidden"> pending</span></span>`;
+const countView = (count: number | undefined, of: string): Html | false =>
+  count !== 0 && html`<span class="count">${pendingText(count)}<span class="visually-hidden"> ${of}</span></span>`;
 
 /** The link to the page that a page belongs to. */
 const backLink = ({ href, label }: Link): Html =>

@@ -25,4 +25,12 @@ export const reviewText = (
 ): Html => html`<p>${stars(review.rating)} <strong>${named(review.title)}</strong></p>
 ${written(review.content)}
 <p class="muted small">${named(review.brandName)},
-<time datetime="${review.createdAt}">${dayIn(zone, review.createdAt)}</time>${review.isVerifiedBooking && ', verified booking'}</p>`;
+<time datetime="${review.createdAt}">${dayIn(zone, review.createdAt)}</time>${
+  review.isVerifiedBooking && ', verified booking'
+}</p>${answerView(review.answer)}`;
+
+/** What the community answered. */
+export const answerView = (answer: string | undefined): Html | undefined =>
+  answer === undefined
+    ? undefined
+    : html`<div class="answer"><p class="muted small">Answer of the community</p>${written(answer)}</div>`;

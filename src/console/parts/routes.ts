@@ -24,7 +24,7 @@ export type PageDeps = {
   readonly queries: Queries;
   readonly users: Pick<
     Users,
-    'get' | 'membersOf' | 'verifyPassword' | 'changePassword' | 'setRole' | 'removeMember' | 'shortlist'
+    'get' | 'membersOf' | 'verifyPassword' | 'changePassword' | 'setRole' | 'removeMember' | 'shortlist' | 'markRead'
   >;
   readonly addressConfirmation: AddressConfirmation;
   readonly contactConfirmation: ContactConfirmation;

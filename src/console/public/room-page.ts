@@ -11,7 +11,7 @@ import { descriptionView, factsLine } from '../parts/description-views.ts';
 import { problemSummary } from '../parts/frame.ts';
 import { addressOf, neighbours } from '../parts/links.ts';
 import { housePath, roomPath } from '../parts/public-addresses.ts';
-import { ratingText, stars } from '../parts/review-views.ts';
+import { answerView, ratingText, stars } from '../parts/review-views.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
 import type { Problems } from '../parts/typed-form.ts';
@@ -121,6 +121,7 @@ function reviewList(
     readonly title: string;
     readonly content: string;
     readonly createdAt: string;
+    readonly answer?: string;
   }[],
 ): Html {
   const items = reviews.map(
@@ -129,8 +130,9 @@ function reviewList(
       title,
       content,
       createdAt,
+      answer,
     }) => html`<li class="stack tight"><p>${stars(rating)} <strong>${named(title)}</strong></p>
-${written(content)}<p class="muted small">${monthName(createdAt.slice(0, 7))}</p></li>`,
+${written(content)}<p class="muted small">${monthName(createdAt.slice(0, 7))}</p>${answerView(answer)}</li>`,
   );
   return html`<section class="card stack"><h2>Reviews</h2><ul class="stack plain">${items}</ul></section>`;
 }

@@ -61,6 +61,7 @@ type Row = {
   readonly brand: BrandFacts;
   /** The last step of a request that has been answered. */
   readonly answered: LastStep | undefined;
+  readonly hasUnread: boolean;
 };
 
 /** A community's pending requests, which it answers one after the other or several at once. */
@@ -124,10 +125,11 @@ ${bar(visit, list, rows, { added, count })}${
 
   async function rowsOf(visit: CommunityVisit, bookings: readonly BookingDocument[]): Promise<Row[]> {
     const ids = bookings.map(({ brandId }) => brandId);
-    const [requests, besides, brands] = await Promise.all([
+    const [requests, besides, brands, unread] = await Promise.all([
       queries.requests.readable(bookings),
       queries.requests.beside(bookings),
       queries.admissions.ofBrands(visit.account.id, ids),
+      queries.threads.unread(visit.account, visit.user.read ?? {}),
     ]);
     return Promise.all(
       requests.map(async (request, index) => ({
@@ -135,6 +137,7 @@ ${bar(visit, list, rows, { added, count })}${
         beside: besides[index] ?? NOTHING_BESIDE,
         brand: brands.get(request.brandId) ?? LET_IN,
         answered: request.status === 'Pending' ? undefined : await lastStepOf(queries, visit, request),
+        hasUnread: unread.includes(request.bookingId),
       })),
     );
   }
@@ -229,13 +232,21 @@ ${buttonLink('/console/spaces', 'View your spaces', 'quiet')}</div>`;
   }
 }
 
-function rowView(visit: Visit, { request, beside, brand, answered }: Row, formPage: FormPage, isPicked: boolean): Html {
-  const { bookingId, timeZone, currency } = request;
+function rowView(
+  visit: Visit,
+  { request, beside, brand, answered, hasUnread }: Row,
+  formPage: FormPage,
+  isPicked: boolean,
+): Html {
+  const { bookingId } = request;
   const [id, title] = [`request-${bookingId}`, `request-${bookingId}-brand`];
   const expiry = expiryOf(request);
   const isPending = answered === undefined;
   const mayAnswer = may(visit, 'Coordinator');
   const mayBeApproved = isLetIn(brand.standing);
+  const details = html`${isPending && brandMarks(brand)}${hasUnread && unreadMark}${detailViews(request)}`;
+  const terms = termsView(request, isPending ? visit.now : undefined);
+  const facts = html`${whatView(request, beside)}${terms}`;
   const pick =
     isPending &&
     mayBeApproved &&
@@ -245,18 +256,7 @@ aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>
   return html`<article class="request-row${!mayAnswer && ' is-read'}" id="${id}" aria-labelledby="${title}" tabindex="-1"
 data-live-region data-key="${bookingId}">${mayAnswer && html`<div class="pick">${pick}</div>`}
 <div class="who"><h2 id="${title}"><a class="whole" href="/console/bookings/${bookingId}">
-${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${isPending && brandMarks(brand)}
-${detailViews(request)}</div>
-<div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>,
-<span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p>
-<p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>${warnings(request, beside)}</div>
-<div class="terms"><p>You earn <strong>${amount(request.eventFee, currency)}</strong><br>
-<span class="muted small">The brand pays <span class="nowrap">${amount(request.totalPrice, currency)}</span></span></p>${
-    isPending &&
-    html`<p class="small">${
-      expiry > visit.now ? html`Expires <strong class="nowrap">${fromNow(expiry, visit.now)}</strong>` : 'Expired'
-    } <span class="muted nowrap">${momentIn(timeZone, expiry)}</span></p>`
-  }</div>${
+${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${details}</div>${facts}${
     isPending
       ? mayAnswer &&
         (
@@ -268,6 +268,28 @@ ${detailViews(request)}</div>
 <p class="small muted">${answered.at}</p></div>`
   }</article>`;
 }
+
+const whatView = (request: ReadableBooking, beside: Beside): Html =>
+  html`<div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>,
+<span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p>${spaceName(request)}${warnings(request, beside)}</div>`;
+
+/** What it earns, and when it expires. @param now undefined for a request that was answered */
+function termsView(request: ReadableBooking, now: number | undefined): Html {
+  const { eventFee, totalPrice, currency, timeZone } = request;
+  const expiry = expiryOf(request);
+  return html`<div class="terms"><p>You earn <strong>${amount(eventFee, currency)}</strong><br>
+<span class="muted small">The brand pays <span class="nowrap">${amount(totalPrice, currency)}</span></span></p>${
+    now !== undefined &&
+    html`<p class="small">${
+      expiry > now ? html`Expires <strong class="nowrap">${fromNow(expiry, now)}</strong>` : 'Expired'
+    } <span class="muted nowrap">${momentIn(timeZone, expiry)}</span></p>`
+  }</div>`;
+}
+
+const spaceName = (request: ReadableBooking): Html =>
+  html`<p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>`;
+
+const unreadMark = html`<p class="small"><span class="status is-pending">New message</span></p>`;
 
 /** The details of a request that have no cell of their own. All but the message have a label. */
 const detailViews = (request: Row['request']): readonly Html[] =>

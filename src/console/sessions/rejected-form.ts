@@ -112,6 +112,9 @@ export const TYPED_FIELDS = {
   startHour: 'Start hour',
   guests: 'Guests',
   message: 'Message',
+  text: 'Message',
+  note: 'Note',
+  answer: 'Answer',
   reason: 'Reason',
   rating: 'Rating',
   title: 'Title',
@@ -122,6 +125,8 @@ export const TYPED_FIELDS = {
   email: 'Address',
   role: 'Role',
   contact: 'Contact',
+  discountPercent: 'Discount',
+  newFee: 'Agreed fee',
   kind: 'Kind',
   about: 'About',
   seated: 'Guests, seated',
@@ -141,11 +146,8 @@ export const TYPED_FIELDS = {
   sites: 'Websites that show calendars',
   alt: 'What a photo shows',
   customer: 'Customer',
-  note: 'Note',
   until: 'Last day',
   days: 'Other days',
-  discountPercent: 'Discount in percent',
-  newFee: 'Fee',
 } as const;
 
 function typedIn(body: unknown): RejectedForm['typed'] {

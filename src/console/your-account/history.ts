@@ -162,13 +162,14 @@ function subjectText({ of, name, event, closureKind }: NamedChange, startsSenten
 }
 
 type EventType = NamedChange['event']['type'];
-/** The history of an account leaves out bookings, reviews, single closed days and internal events. */
+/** The history of an account leaves out bookings, messages, reviews, single closed days and internal events. */
 type AccountEvent = Exclude<
   EventType,
   | `Booking${string}`
   | `Time${string}`
   | `Hours${string}`
-  | 'ReviewPosted'
+  | `Review${string}`
+  | 'MessageSent'
   | 'IdsReserved'
   | 'LogCreated'
   | 'ProjectionEventSkipped'

@@ -6,7 +6,7 @@ import {
   PLAIN_DETAILS,
   REPEATED_DETAILS,
 } from '../../domain/booking-details.ts';
-import type { CancelledBy, MovedBy } from '../../domain/events.ts';
+import type { CancelledBy, MovedBy } from '../../domain/booking-events.ts';
 import type { BookingId, SpaceId } from '../../domain/ids.ts';
 import { CAPACITY, IDEMPOTENCY_KEY, MESSAGE, REASON } from '../../domain/limits.ts';
 import { picked } from '../../domain/picked.ts';

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { BookingId, CommunityId, ReviewId, SpaceId } from '../../domain/ids.ts';
-import { RATING, REVIEW_CONTENT, REVIEW_TITLE } from '../../domain/limits.ts';
+import { RATING, REVIEW_ANSWER, REVIEW_CONTENT, REVIEW_TITLE } from '../../domain/limits.ts';
 import { Id, Timestamp } from './scalars.ts';
 
 /** A review (docs/guides/rest-api.md#resources). */
@@ -14,12 +14,16 @@ export const ReviewDto = Type.Object(
     content: Type.String({ maxLength: REVIEW_CONTENT.max, description: 'Full review text.' }),
     isVerifiedBooking: Type.Boolean({ description: 'Whether the reviewer completed a booking.' }),
     createdAt: Timestamp('Submission, UTC.'),
+    answer: Type.Optional(
+      Type.String({ maxLength: REVIEW_ANSWER.max, description: 'What the community answered. Absent: nothing yet.' }),
+    ),
   },
   { title: 'ReviewDto', description: 'A review of a community.' },
 );
 export type ReviewDto = Static<typeof ReviewDto>;
 
-const { id, ...shown } = ReviewDto.properties;
+// A review has no answer when it is posted.
+const { id, answer: _, ...shown } = ReviewDto.properties;
 /** The data of a webhook delivery about a review. */
 export const ReviewPostedData = Type.Object(
   { id, reviewId: id, bookingId: Id<BookingId>('The booking reviewed.'), ...shown },

@@ -4,12 +4,12 @@ import { namedBooking } from '../../contract/calendar-event.ts';
 import { HOUSE_DESCRIPTION_LABELS, SPACE_DESCRIPTION_LABELS } from '../../contract/description.ts';
 import { calendarFile } from '../../contract/icalendar.ts';
 import { type Account, brandOf, communityOf } from '../../domain/account.ts';
+import type { ApprovedAtOnce } from '../../domain/booking-events.ts';
 import { cancellableUntil, expiryOf } from '../../domain/booking-moments.ts';
 import type { Community } from '../../domain/community.ts';
 import { defined } from '../../domain/defined.ts';
 import { addressLine } from '../../domain/description.ts';
-import type { ApprovedAtOnce } from '../../domain/events.ts';
-import { RATING } from '../../domain/limits.ts';
+import { RATING, THREAD_MESSAGE } from '../../domain/limits.ts';
 import { amount, hours, longDate, momentIn, shortDate, shortened, zoneName } from '../../html/formats.ts';
 import { namedText } from '../../html/html.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
@@ -54,6 +54,7 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
   if (skipped !== undefined) return { skipped };
 
   const review = kind === 'ReviewPublished' ? await reviewFacts(deps, booking) : undefined;
+  const message = kind === 'Message' ? await messageFacts(deps, booking, about) : [];
   const said = SAID[kind](seen, review);
   const replyTo = await contacts.of(otherParty(booking, account));
   return {
@@ -62,6 +63,7 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
     briefly: [spaceOf(seen), other, briefWhen(booking)].join('\n'),
     intro: said.intro,
     facts: [
+      ...message,
       ...(review === undefined ? bookingFacts(seen) : [...placeOf(seen), ...review.facts]),
       ...(tellsTheWay(kind) && !isCommunity ? await wayThere(deps, booking, community) : []),
       ...(kind === 'BookingApproved' && replyTo !== undefined ? [['Contact', replyTo] as const] : []),
@@ -96,6 +98,7 @@ function outdated(kind: ChosenKind, { booking, now }: Seen): string | undefined 
       return undefined;
     case 'EventTomorrow':
       return status === 'Approved' && isTomorrow(booking, now) ? undefined : 'The event is not tomorrow any more.';
+    case 'Message':
     case 'ReviewPublished':
       return undefined;
     default:
@@ -148,6 +151,18 @@ async function reviewFacts({ queries }: Deps, booking: ReadableBooking): Promise
       ['Review', content],
     ],
   };
+}
+
+/** The message, which people outside the account wrote. */
+async function messageFacts(
+  { queries }: Deps,
+  booking: ReadableBooking,
+  { message }: NewMail['about'],
+): Promise<readonly (readonly [string, string])[]> {
+  const stored = await queries.threads.message(booking, Number(message));
+  if (stored === undefined)
+    throw new Unavailable(`The read models do not show message ${message} of ${booking.bookingId} yet`);
+  return [['Message', foreignText(stored.text, THREAD_MESSAGE.max)]];
 }
 
 const starsOf = (rating: number): string => `${rating} of ${RATING.max} stars`;
@@ -255,6 +270,12 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
         ? `The event of ${seen.other} in ${spaceOf(seen)} is tomorrow.`
         : `Your event in ${spaceOf(seen)} of ${seen.other} is tomorrow.`,
     ],
+  }),
+
+  Message: (seen) => ({
+    title: 'Message',
+    intro: [`${seen.other} wrote to you about ${spaceOf(seen)}.`],
+    action: seen.reader.role === 'Viewer' ? 'See the message' : 'Answer the message',
   }),
 
   ReviewPublished: (seen, review) => ({

@@ -1,0 +1,139 @@
+import type { ReadableBooking } from '../../../projections/bookings.ts';
+import type { ReadableMessage } from '../../../projections/messages.ts';
+import { toTimestamp } from '../../domain/calendar.ts';
+import { isRefusal, type Refusal } from '../../domain/decision.ts';
+import type { BookingId } from '../../domain/ids.ts';
+import { BOOKING_NOTE, THREAD_MESSAGE } from '../../domain/limits.ts';
+import { isUnread } from '../../domain/thread.ts';
+import { counted, momentIn } from '../../html/formats.ts';
+import { type Html, html, written } from '../../html/html.ts';
+import { type ReadableNote, UNREAD_FOR_MS } from '../../queries/threads.ts';
+import { actorText } from '../parts/actor-view.ts';
+import { type Answer, done, notDone } from '../parts/answer.ts';
+import { viaField, withVia } from '../parts/back-link.ts';
+import { controlsOf, onceField, postForm, problemOf, textArea } from '../parts/forms.ts';
+import { addressOf } from '../parts/links.ts';
+import { bookingRoutes, type ConsoleRoutes, type PageDeps } from '../parts/routes.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import { may, type Visit } from '../parts/visit.ts';
+
+/** Messages that a page shows at first: the latest ones. */
+const SHOWN = 30;
+
+const LABELS = { text: 'Message', note: 'Note' };
+
+type BookingPage = (visit: Visit, booking: ReadableBooking, problems: Problems) => Promise<Answer>;
+
+/** The forms in which the parties of a booking write to each other, and a community for itself. */
+export function messageForms(routes: ConsoleRoutes, { commands, queries }: PageDeps, bookingPage: BookingPage): void {
+  bookingRoutes(routes, queries).post('/console/bookings/:id/messages', 'Coordinator', async (visit, booking) => {
+    const { account, form, context } = visit;
+    const { bookingId } = booking;
+    const outcome = await commands.threads.send({ account, bookingId, text: form.lines('text') }, context);
+    return isRefusal(outcome)
+      ? refused(visit, booking, outcome)
+      : done(pathOf(visit, booking), 'Your message was sent.');
+  });
+
+  bookingRoutes(routes.community, queries).post(
+    '/console/bookings/:id/notes',
+    'Coordinator',
+    async (visit, booking) => {
+      const { account, form, context } = visit;
+      const { bookingId } = booking;
+      const outcome = await commands.threads.note({ account, bookingId, note: form.lines('note') }, context);
+      return isRefusal(outcome)
+        ? refused(visit, booking, outcome)
+        : done(pathOf(visit, booking), 'Your note was added.');
+    },
+  );
+
+  const refused = async (visit: Visit, booking: ReadableBooking, refusal: Refusal): Promise<Answer> =>
+    refusal.refused === 'ValidationError'
+      ? bookingPage(visit, booking, problemOf(refusal, LABELS))
+      : notDone(pathOf(visit, booking), refusal.details);
+}
+
+const pathOf = (visit: Visit, { bookingId }: ReadableBooking): string =>
+  withVia(visit, `/console/bookings/${bookingId}`);
+
+/** Remembers that the reader has seen these messages. @returns the reader if that is new */
+export async function markRead(
+  users: PageDeps['users'],
+  { user, account, context, now }: Visit,
+  messages: readonly ReadableMessage[],
+): Promise<Visit['user'] | undefined> {
+  const last = messages.at(-1);
+  if (last === undefined || !isUnread(last, account, user.read ?? {})) return undefined;
+  const since = toTimestamp(now - UNREAD_FOR_MS);
+  const marked = await users.markRead(user.id, { bookingId: last.bookingId, at: last.at, since }, context);
+  return isRefusal(marked) ? undefined : marked;
+}
+
+/** The messages of a booking, the newest last, and the form for another one. @param other the name of the other party */
+export function messagesCard(
+  visit: Visit,
+  { bookingId, timeZone }: ReadableBooking,
+  messages: readonly ReadableMessage[],
+  { other, problems }: { readonly other: Html; readonly problems: Problems },
+): Html {
+  const isWhole = visit.query.text('messages') === 'all';
+  const shown = isWhole ? messages : messages.slice(-SHOWN);
+  const whole = addressOf(`/console/bookings/${bookingId}`, { messages: 'all' });
+  const isCut = shown.length < messages.length;
+  return html`<section class="card" id="messages"><h2>Messages</h2>
+<div class="stack" id="message-list" data-live-region>${
+    isCut && html`<p><a href="${whole}#messages">Show all ${counted(messages.length, 'message')}</a></p>`
+  }${
+    messages.length === 0
+      ? html`<p class="muted">No messages yet.</p>`
+      : html`<ol class="messages" role="list">${shown.map((message) => messageView(visit, message, { other, timeZone }))}</ol>`
+  }</div>
+${may(visit, 'Coordinator') && messageForm(visit, bookingId, problems)}</section>`;
+}
+
+function messageView(
+  { account, user: { read = {} } }: Visit,
+  message: ReadableMessage,
+  { other, timeZone }: { readonly other: Html; readonly timeZone: string },
+): Html {
+  const isNew = isUnread(message, account, read);
+  const writer = message.from === account.kind ? 'You' : other;
+  return html`<li><p class="muted small"><strong>${writer}</strong>, ${timeOf(timeZone, message.at)}
+${isNew && html`<span class="status is-pending">New</span>`}</p>${written(message.text)}</li>`;
+}
+
+const messageForm = (visit: Visit, bookingId: BookingId, problems: Problems): Html =>
+  postForm(visit, `/console/bookings/${bookingId}/messages`, 'fields')`${viaField(visit)}${onceField()}
+${textArea({
+  ...controlsOf(visit.form, problems)('text', 'Your message'),
+  required: true,
+  attributes: { maxlength: THREAD_MESSAGE.max, rows: 3 },
+})}
+<div><button class="button quiet">Send message</button></div>`;
+
+const timeOf = (zone: string, at: string): Html => html`<time datetime="${at}">${momentIn(zone, at)}</time>`;
+
+/** The notes of a community about a booking, the newest last, and the form for another one. */
+export const notesCard = (
+  visit: Visit,
+  { bookingId, timeZone }: ReadableBooking,
+  notes: readonly ReadableNote[],
+  problems: Problems,
+): Html => html`<section class="card" id="notes"><h2>Notes</h2><p class="muted small">Only your house reads them.</p>
+<div id="note-list" data-live-region>${
+  notes.length > 0 && html`<ol class="messages" role="list">${notes.map((note) => noteView(note, timeZone))}</ol>`
+}</div>
+${may(visit, 'Coordinator') && noteForm(visit, bookingId, problems)}</section>`;
+
+const noteView = ({ note, by, at }: ReadableNote, zone: string): Html =>
+  html`<li><p class="muted small">${actorText(by)}, ${timeOf(zone, at)}</p>${written(note)}</li>`;
+
+const noteForm = (visit: Visit, bookingId: BookingId, problems: Problems): Html =>
+  postForm(visit, `/console/bookings/${bookingId}/notes`, 'fields')`${viaField(visit)}${onceField()}
+${textArea({
+  ...controlsOf(visit.form, problems)('note', 'New note'),
+  required: true,
+  attributes: { maxlength: BOOKING_NOTE.max, rows: 2 },
+})}
+<div><button class="button quiet">Add note</button></div>`;
