@@ -218,6 +218,7 @@ export const MAY_IMPORT = {
   'console/webhooks': ['console/parts', 'contract', 'queries', 'html', 'projections', 'domain', 'webhooks/webhooks.ts'],
   'console/connections': ['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'runtime'],
   'console/your-account': ['console/parts', 'console/spaces', 'contract', 'auth', 'html', 'mail', 'domain'],
+  'console/overview': ['console/parts', 'queries', 'html', 'projections', 'domain', 'event-loop'],
   'console/customers': ['console/parts', 'queries', 'contract', 'html', 'domain'],
   'console/find': ['console/parts', 'console/live', 'queries', 'contract', 'html', 'projections', 'domain'],
   // Pages that need no session: forgotten passwords, addresses to confirm, invitations.
@@ -243,6 +244,7 @@ export const MAY_IMPORT = {
       'console/bookings',
       'console/calendar',
       'console/customers',
+      'console/overview',
       'html',
       'domain',
       'document-store',

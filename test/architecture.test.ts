@@ -61,6 +61,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/console/find': `import { bookingPages } from '../bookings/bookings.ts';`,
   'src/console/requests': `import { bookingPages } from '../bookings/bookings.ts';`,
   'src/console/bookings': `import { calendarPages } from '../calendar/calendar.ts';`,
+  'src/console/overview': `import { calendarPages } from '../calendar/calendar.ts';`,
   'src/console/customers': `import { calendarPages } from '../calendar/calendar.ts';`,
   'src/console/calendar': `import { findPages } from '../find/find.ts';`,
   'src/console': `import type { DeliveryDocument } from '../webhooks/delivery.ts';`,

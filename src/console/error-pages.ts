@@ -1,6 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { SUSPENDED } from '../auth/suspension.ts';
-import type { Account } from '../domain/account.ts';
 import type { Role } from '../domain/roles.ts';
 import { UNUSABLE_TEXT } from '../domain/unicode.ts';
 import { capitalised } from '../html/formats.ts';
@@ -15,16 +14,15 @@ import {
 } from '../runtime/unavailable.ts';
 import { TO_CONSOLE } from './links/link-page.ts';
 import type { PageContent } from './parts/answer.ts';
-import { buttonLink, startPageOf } from './parts/frame.ts';
+import { buttonLink, START_PAGE } from './parts/frame.ts';
 import type { Visit } from './parts/visit.ts';
 
-export function notFound(what: string, account: Account): PageContent {
-  const home = startPageOf(account);
+export function notFound(what: string): PageContent {
   return {
     title: 'Not found',
     heading: `${capitalised(what)} not found`,
     status: 404,
-    main: html`<p>It does not exist, or it belongs to another account.</p><p>${buttonLink(home.href, home.label)}</p>`,
+    main: html`<p>It does not exist, or it belongs to another account.</p><p>${buttonLink(START_PAGE.href, START_PAGE.label)}</p>`,
   };
 }
 
@@ -32,15 +30,14 @@ export function notFound(what: string, account: Account): PageContent {
  * For a page or form that the user's role does not allow.
  * @param least the least role that may do it
  */
-export function forbiddenPage({ account, accountName, role }: Visit, least: Role, isForm: boolean): PageContent {
-  const home = startPageOf(account);
+export function forbiddenPage({ accountName, role }: Visit, least: Role, isForm: boolean): PageContent {
   const who = least === 'Manager' ? 'a Manager' : 'a Manager or a Coordinator';
   return {
     title: 'Not allowed',
     heading: isForm ? 'Nothing was done' : 'Your role does not allow this',
     status: 403,
     main: html`<p>You are a ${role} of ${named(accountName)}. Only ${who} may ${isForm ? 'do this' : 'open this page'}. A Manager can
-change your role.</p><p>${buttonLink(home.href, home.label)}</p>`,
+change your role.</p><p>${buttonLink(START_PAGE.href, START_PAGE.label)}</p>`,
   };
 }
 

@@ -224,7 +224,7 @@ const SUSPENDED: Suspended = { suspended: true };
 
 /** The page of an answer. */
 function pageOf(answer: PageContent | Missing | Forbidden | Suspended, visit: Visit, isForm: boolean): PageContent {
-  if ('missing' in answer) return notFound(answer.missing, visit.account);
+  if ('missing' in answer) return notFound(answer.missing);
   if ('suspended' in answer) return suspendedPage(visit);
   return 'forbidden' in answer ? forbiddenPage(visit, answer.forbidden, isForm) : answer;
 }

@@ -21,8 +21,9 @@ import { findPages } from './find/find.ts';
 import { freeMonthPages } from './find/free-month.ts';
 import { shortlistPages } from './find/shortlist.ts';
 import { requestPages } from './find/space-page.ts';
+import { overviewPages } from './overview/overview.ts';
 import { missing } from './parts/answer.ts';
-import { startPageOf } from './parts/frame.ts';
+import { START_PAGE } from './parts/frame.ts';
 import type { ConsoleRoutes, Handler, PageDeps } from './parts/routes.ts';
 import { acceptInvitationPages } from './people/accept-invitation.ts';
 import { memberPages } from './people/member-page.ts';
@@ -49,6 +50,7 @@ import { mailSettingsPages } from './your-account/mail-settings.ts';
 import { yourAccountPages } from './your-account/your-account.ts';
 
 const PAGES = [
+  overviewPages,
   inboxPages,
   bulkDecisionPages,
   calendarPages,
@@ -101,7 +103,7 @@ export function registerPages(routes: ConsoleRoutes, deps: PageDeps): void {
   const start: Handler = async ({ account, role }) => {
     const mayAdd = account.kind === 'Community' && isAtLeast(role, 'Manager');
     const isNew = mayAdd && (await deps.queries.spaces.list(account)).length === 0;
-    return { go: isNew ? '/console/spaces/new' : startPageOf(account).href };
+    return { go: isNew ? '/console/spaces/new' : START_PAGE.href };
   };
   for (const path of ['/console', '/console/']) routes.get(path, 'Viewer', start);
   for (const register of PAGES) register(routes, deps);

@@ -15,6 +15,7 @@ export const STYLES = [
   'tables.css',
   'requests.css',
   'calendar.css',
+  'overview.css',
   'photos.css',
   'find.css',
   'booking.css',

@@ -48,6 +48,7 @@ const ICONS = [
   'resend',
   'close',
   'mail',
+  'overview',
 ] as const;
 export type IconName = (typeof ICONS)[number];
 

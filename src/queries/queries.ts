@@ -17,6 +17,7 @@ import { createMonthCharges } from './month-charges.ts';
 import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
 import { createOutsideHours } from './outside-hours.ts';
+import { createOverviewQueries } from './overview.ts';
 import { createPhotoQueries } from './photos.ts';
 import { createPublishedQueries } from './published.ts';
 import type { QuerySources } from './query-deps.ts';
@@ -65,6 +66,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     closures: createClosureQueries(deps),
     customers: createCustomerQueries(deps),
     descriptions: createDescriptionQueries(deps),
+    overview: createOverviewQueries(deps),
     photos: createPhotoQueries(deps),
     monthCharges: createMonthCharges(deps),
     reviews: createReviewQueries(deps),

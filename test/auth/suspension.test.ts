@@ -124,7 +124,7 @@ test('everything that a suspended brand does or reads is refused in each process
   // Its user still acts for other accounts, and the community still decides on its request.
   const page = await browser.open('/console');
   const there = await browser.send(page, '/console/account', { account: `Community:${community.id}` });
-  expect([there.status, there.url.pathname]).toEqual([200, '/console/inbox']);
+  expect([there.status, there.url.pathname]).toEqual([200, '/console/overview']);
   const account = { communityId: communityId(community.id), bookingId: booked.json().id };
   accepted(await core.commands.bookings.approve(account, CONTEXT));
   await browser.send(there, '/console/account', { account: `Brand:${brand.id}` });

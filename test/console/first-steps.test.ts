@@ -45,7 +45,7 @@ test('the sign-in page explains how to create the first account until a user exi
   expect((await browser.open('/console')).text).not.toContain('There is no account yet');
 });
 
-test('signing in opens the form for the first space, and once there is one, the requests', async () => {
+test('signing in opens the form for the first space, and once there is one, the overview', async () => {
   const browser = new Browser(url);
   const first = await browser.signIn(LOGIN);
   expect(first.url.pathname).toBe('/console/spaces/new');
@@ -59,7 +59,7 @@ test('signing in opens the form for the first space, and once there is one, the 
     answerHours: '72',
   };
   await browser.send(first, '/console/spaces/new', typed);
-  await eventually(async () => expect((await browser.open('/console')).url.pathname).toBe('/console/inbox'));
+  await eventually(async () => expect((await browser.open('/console')).url.pathname).toBe('/console/overview'));
   const second = await browser.open('/console/spaces/new');
   expect(second.text).toContain('<h1>Add a space</h1>');
 });

@@ -48,7 +48,7 @@ describe.skipIf(lacks(CHROMIUM))('links in Chromium, by keyboard alone', { timeo
     // The password has the focus already.
     await page.keyboard.type(PASSWORD);
     await page.keyboard.press('Enter');
-    await page.waitForURL('**/console/inbox');
+    await page.waitForURL('**/console/overview');
     expect(await page.getByText('You are a member of').isVisible()).toBe(true);
     expect(complaints).toEqual([]);
     await context.close();

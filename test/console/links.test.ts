@@ -148,12 +148,12 @@ test('a stranger is invited, sets a password, is signed in, and is in the histor
   await stranger.open(url);
   expect(await core().users.byEmail(email)).toBeUndefined();
   const done = await stranger.send(page, '/invitation', { password: NEW_PASSWORD });
-  expect(done.title).toContain('Requests');
+  expect(done.title).toContain('Overview');
   expect(done.flash).toContain('You are a member');
   expect((await stranger.open('/console/inbox')).flash).toBe('');
   expect((await stranger.open(url)).status).toBe(404);
   expect((await stranger.open('/console/people')).text).toContain(email);
-  expect((await new Browser(running.url).signIn({ email, password: NEW_PASSWORD })).title).toContain('Requests');
+  expect((await new Browser(running.url).signIn({ email, password: NEW_PASSWORD })).title).toContain('Overview');
 
   const history = await manager.open('/console/history?topic=members');
   expect(history.text).toMatch(/Invitation inv_[\w-]+… was sent/);
@@ -222,7 +222,7 @@ test('a user accepts after signing in; another user, and a withdrawn invitation,
   const joined = await browser.send(ready, '/accept');
   expect(joined.title).toContain('You are a member');
   expect((await browser.send(joined, '/console/account', { account: accountKey(community()) })).title).toContain(
-    'Requests',
+    'Overview',
   );
   expect((await browser.send(ready, '/accept')).status).toBe(403);
   // A link that has ended has one page, signed in or not.

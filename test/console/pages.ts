@@ -151,6 +151,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   const viewer = await viewerOf(running, account);
   const ofCommunity = {
     'not-found': 'nothing',
+    overview: 'overview',
     inbox: 'inbox',
     month: 'calendar',
     week: `calendar/week/${busyDay}`,
@@ -217,6 +218,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'invitation-of-another': links.stranger.replace('?', '/accept?'),
   };
   const ofBrand = {
+    overview: 'overview',
     find: 'find',
     'find-day': `find?date=${busyDay}`,
     'find-none': `find?name=${longWord}`,
@@ -259,6 +261,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   // Where pages differ from those of a Manager, and one that is refused.
   const ofViewer = {
     ...picked(ofCommunity, [
+      'overview',
       'inbox',
       'day',
       'day-booking',

@@ -179,7 +179,7 @@ test('signing in and out works when the process cannot reach its own public addr
   onTestFinished(() => proxy.mockRestore());
   const browser = new Browser(publicUrl);
   const page = await browser.signIn(behind.demo.communities[0].user);
-  expect(page.title).toContain('Requests');
+  expect(page.title).toContain('Overview');
   expect(browser.cookie('__Host-console')).toBeDefined();
   expect(asked).toContainEqual(expect.stringContaining('/connect/authorize'));
   expect(asked).not.toContainEqual(expect.stringContaining('/connect/token'));

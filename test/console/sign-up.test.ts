@@ -132,7 +132,7 @@ test('a request without an hour leads to the room, with what was typed', async (
   expect(typedOn(room)).toMatchObject({ date: inDays(41), guests: '20', message: 'Tables' });
   const none = await signUp({ email: 'none@example.com' });
   const start = await confirmed(none.browser, 'none@example.com');
-  expect([start.url.pathname, start.flash]).toEqual(['/console/find', 'You are signed up.']);
+  expect([start.url.pathname, start.flash]).toEqual(['/console/overview', 'You are signed up.']);
 });
 
 test('only hours that can be requested are offered, and others are refused in plain words, before a mail is sent', async () => {
@@ -221,7 +221,7 @@ test('on another device the link needs the password, so a stranger cannot sign u
   expect([wrong.status, wrong.flash]).toEqual([422, 'This is not the password with which you signed up.']);
   expect(await core().users.byEmail('victim@example.com')).toBeUndefined();
   const right = await victim.send(wrong, '/confirm', { password: 'chosen by a stranger' });
-  expect(right.url.pathname).toBe('/console/find');
+  expect(right.url.pathname).toBe('/console/overview');
 });
 
 /** Everything that the asker could tell apart. */

@@ -120,7 +120,7 @@ test('an invited stranger becomes a member with the link of the mail', async () 
   const [link] = await linksTo(email, /^Invitation/);
   const stranger = new Browser(running.url);
   const joined = await stranger.send(await stranger.open(link), '/invitation', { password: NEW_PASSWORD });
-  expect(joined.title).toContain('Requests');
+  expect(joined.title).toContain('Overview');
   // A Coordinator answers requests and may not invite people.
   expect((await stranger.open('/console/people')).status).toBe(403);
 });

@@ -24,6 +24,7 @@ type Entry = {
 
 const BOOKINGS: Readonly<Record<Account['kind'], readonly Entry[]>> = {
   Community: [
+    { name: 'overview', label: 'Overview', icon: 'overview' },
     { name: 'inbox', label: 'Requests', icon: 'inbox' },
     { name: 'calendar', label: 'Calendar', icon: 'calendar' },
     { name: 'bookings', label: 'Bookings', icon: 'list' },
@@ -34,6 +35,7 @@ const BOOKINGS: Readonly<Record<Account['kind'], readonly Entry[]>> = {
     { name: 'history', label: 'Change history', icon: 'pending' },
   ],
   Brand: [
+    { name: 'overview', label: 'Overview', icon: 'overview' },
     { name: 'find', label: 'Find a space', icon: 'search' },
     { name: 'bookings', label: 'My bookings', icon: 'list' },
     { name: 'reviews', label: 'Reviews', icon: 'star' },
@@ -52,11 +54,8 @@ const CONNECTIONS: readonly Entry[] = [
   { name: 'people', label: 'People', icon: 'people', least: 'Manager' },
 ];
 
-/** An account's start page, with the label of a link to it. */
-export const startPageOf = ({ kind }: Account): { readonly href: string; readonly label: string } =>
-  kind === 'Community'
-    ? { href: '/console/inbox', label: 'Back to requests' }
-    : { href: '/console/find', label: 'Find a space' };
+/** The start page of every account, with the label of a link to it. */
+export const START_PAGE = { href: '/console/overview', label: 'Overview' } as const;
 
 /** The menu label of the page with this address. */
 export const labelOf = ({ kind }: Pick<Account, 'kind'>, path: string): string | undefined =>

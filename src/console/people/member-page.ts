@@ -5,7 +5,7 @@ import { isRole, type Role } from '../../domain/roles.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { done, notDone, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { confirm, hiddenField, postForm } from '../parts/forms.ts';
-import { startPageOf } from '../parts/frame.ts';
+import { START_PAGE } from '../parts/frame.ts';
 import { roleChoices } from '../parts/role-texts.ts';
 import { type PageDeps, type Routes, routesAbout } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
@@ -37,7 +37,7 @@ export function memberPages(routes: Routes, { users }: PageDeps): void {
     if (isRefusal(changed)) return notDone(memberPath(user.id), changed.details);
     const isOwn = user.id === visit.user.id;
     return done(
-      isOwn ? startPageOf(account).href : PEOPLE.href,
+      isOwn ? START_PAGE.href : PEOPLE.href,
       isOwn
         ? `You are a ${wanted} now. Apps that you had connected have no access any more.`
         : `${name} is a ${wanted} now. Apps that they had connected have no access any more.`,

@@ -1,0 +1,66 @@
+import type { BookingDocument } from '../../../projections/bookings.ts';
+import { daysLater, localDate, toTimestamp } from '../../domain/calendar.ts';
+import type { PlainDate } from '../../domain/ids.ts';
+import { amount, counted, dayAndMonth, fromNow, hours, momentIn, shortDate, shortened } from '../../html/formats.ts';
+import { type Html, html, named } from '../../html/html.ts';
+import type { ComingOn } from '../../queries/overview.ts';
+import type { Queries } from '../../queries/queries.ts';
+import type { CommunityVisit } from '../parts/visit.ts';
+
+/** Requests that wait, and bookings of a day, on the first page of a community. */
+const MOST_LISTED = 5;
+const DAY_MS = 24 * 3_600_000;
+
+/** The requests whose deadline is next, and how many expire within a day. */
+export async function waitingView({ requests, overview }: Queries, visit: CommunityVisit): Promise<Html> {
+  const { account, now } = visit;
+  const [first, count, expiring] = await Promise.all([
+    requests.pending(account.id, {}, { order: 'deadline', limit: MOST_LISTED }),
+    requests.count(account.id, {}),
+    overview.expiring(account.id, toTimestamp(now + DAY_MS)),
+  ]);
+  return html`<section class="card"><h2>Waiting for an answer</h2>${
+    count === 0
+      ? html`<p class="muted">No request is waiting.</p>`
+      : html`<p>${counted(count, 'request')}, ${expiring === 0 ? 'none' : html`<strong>${expiring}</strong>`} of them
+with less than a day left.</p>
+<ul class="brief" role="list">${first.map((request) => waitingItem(visit, request))}</ul>
+<p><a href="/console/inbox">All requests</a></p>`
+  }</section>`;
+}
+
+const waitingItem = ({ now }: CommunityVisit, booking: BookingDocument): Html => html`<li>
+<a href="/console/bookings/${booking.bookingId}">${named(shortened(booking.brandName))}</a>
+<span>${named(shortened(booking.spaceName))}, ${shortDate(booking.date)} ${hours(booking.startHour, booking.freeFrom)},
+${amount(booking.totalPrice, booking.currency)}</span>
+<span class="small">Expires <strong class="nowrap">${fromNow(booking.expiresAt, now)}</strong>
+<span class="muted nowrap">${momentIn(booking.timeZone, booking.expiresAt)}</span></span></li>`;
+
+/** Who comes today and tomorrow, and what is still open. */
+export async function comingView({ overview }: Queries, { account, accountZone, now }: CommunityVisit): Promise<Html> {
+  const today = localDate(now, accountZone);
+  const days = [
+    { label: 'Today', date: today },
+    { label: 'Tomorrow', date: daysLater(today, 1) },
+  ];
+  const views = days.map(async (day) => dayView(day, await overview.comingOn(account.id, day.date, MOST_LISTED)));
+  return html`<section class="card"><h2>Who comes</h2>${await Promise.all(views)}</section>`;
+}
+
+function dayView({ label, date }: { readonly label: string; readonly date: PlainDate }, of: ComingOn): Html {
+  const open = [
+    of.pending > 0 && `${counted(of.pending, 'request')} unanswered`,
+    of.withoutGuests > 0 && `${counted(of.withoutGuests, 'booking')} without a number of guests`,
+  ].filter((one) => one !== false);
+  const more = of.count - of.first.length;
+  return html`<h3><a href="/console/calendar/${date}">${label}, ${dayAndMonth(date)}</a></h3>
+${of.count === 0 && html`<p class="muted">No bookings.</p>`}
+${open.length > 0 && html`<p class="small">Still open: ${open.join(', ')}.</p>`}
+${of.count > 0 && html`<ul class="brief" role="list">${of.first.map(comingItem)}</ul>`}
+${more > 0 && html`<p class="small"><a href="/console/calendar/${date}">${more} more</a></p>`}`;
+}
+
+const comingItem = (booking: BookingDocument): Html => html`<li>
+<a href="/console/bookings/${booking.bookingId}">${named(shortened(booking.brandName))}</a>
+<span>${hours(booking.startHour, booking.freeFrom)}, ${named(shortened(booking.spaceName))}</span>
+<span class="small muted">${booking.guests === undefined ? 'Guests unknown' : counted(booking.guests, 'guest')}</span></li>`;
