@@ -1,7 +1,14 @@
 import { NOT_REPEATED } from '../domain/booking-details.ts';
 import { defined } from '../domain/defined.ts';
 import { type EventTrace, traceIn } from '../domain/event-trace.ts';
-import type { BookingApproved, BookingCancelled, BookingRequested, Recorded, ReviewPosted } from '../domain/events.ts';
+import type {
+  BookingApproved,
+  BookingCancelled,
+  BookingMoved,
+  BookingRequested,
+  Recorded,
+  ReviewPosted,
+} from '../domain/events.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import { erased, type Readable, type SealedTexts, sealedTextsIn } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
@@ -14,7 +21,7 @@ export type { DeliveryKind } from '../domain/webhook.ts';
 export type { Payload } from './schemas/webhook-payload.ts';
 
 /** The events that go out to subscribers (docs/guides/webhooks.md#events). */
-export type DeliverableEvent = BookingRequested | BookingApproved | BookingCancelled | ReviewPosted;
+export type DeliverableEvent = BookingRequested | BookingApproved | BookingCancelled | BookingMoved | ReviewPosted;
 
 /** Whether an event in the log can be subscribed to. */
 export const isDeliverable = (event: Recorded): event is Recorded<DeliverableEvent> => event.type in WEBHOOK_EVENTS;
@@ -56,6 +63,10 @@ function payloadOf(event: Readable<Recorded<DeliverableEvent>>): Payload {
       return { event: event.type, timestamp, data: { ...data, ...picked(event.data, NOT_REPEATED) } };
     case 'BookingApproved':
       return { event: event.type, timestamp, data };
+    case 'BookingMoved': {
+      const { movedBy, from } = event.data;
+      return { event: event.type, timestamp, data: { ...data, movedBy, from } };
+    }
     case 'BookingCancelled': {
       const { cancelledBy, reason } = event.data;
       return { event: event.type, timestamp, data: { ...data, cancelledBy, ...defined({ reason }) } };

@@ -9,6 +9,7 @@ const HAPPENED: { readonly [K in keyof typeof WebhookPayloads]: string } = {
   BookingRequested: 'A brand requested a booking',
   BookingApproved: 'A community approved a booking',
   BookingCancelled: 'A booking was declined, cancelled or not answered in time',
+  BookingMoved: 'A booking was moved to another date, hour or space',
   ReviewPosted: 'A brand reviewed a completed booking',
   Test: 'A member of the account sends a test delivery from the console',
 };

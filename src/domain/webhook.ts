@@ -22,6 +22,7 @@ export const WEBHOOK_EVENTS = {
   BookingApproved: 2,
   BookingCancelled: 4,
   ReviewPosted: 8,
+  BookingMoved: 16,
 } as const satisfies { readonly [T in EventType]?: number };
 export type WebhookEventName = keyof typeof WEBHOOK_EVENTS;
 

@@ -74,7 +74,7 @@ describe('invalid input is a 400 that names the field', () => {
     [{ ...endpoint, url: 'https:///example.com' }, /url .*valid URL/],
     [{ ...endpoint, url: 'https://example.com/\u0000' }, /url .*U\+0000/],
     [{ ...endpoint, events: 0 }, /events/],
-    [{ ...endpoint, events: 16 }, /events/],
+    [{ ...endpoint, events: 32 }, /events/],
     [{ ...endpoint, events: -1 }, /events/],
     [{ ...endpoint, events: 1.5 }, /events/],
     [{ ...endpoint, events: '3' }, /events/],

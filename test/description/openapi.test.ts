@@ -192,7 +192,7 @@ test('values have the same constraints as in the service', () => {
       expect(value).toHaveProperty('format', 'int64');
     return value;
   });
-  expect(property('CreateWebhook', 'events')).toMatchObject({ minimum: 1, maximum: 15 });
+  expect(property('CreateWebhook', 'events')).toMatchObject({ minimum: 1, maximum: 31 });
   expect(property('CreateWebhook', 'url')).toMatchObject({ format: 'uri', maxLength: 2_048 });
   expect(property('WebhookDto', 'id')).toMatchObject({ pattern: '^wh_[A-Za-z0-9_-]+$' });
   expect(property('WebhookCreatedDto', 'signingSecret')).toMatchObject({ pattern: '^whsec_[A-Za-z0-9+/]{43}=$' });
@@ -276,6 +276,7 @@ describe('webhooks', () => {
       'BookingRequested',
       'BookingApproved',
       'BookingCancelled',
+      'BookingMoved',
       'ReviewPosted',
       'Test',
     ]);

@@ -220,7 +220,7 @@ async function recordStory(service: RunningService): Promise<Examples['operation
   const zoneless = { id: cancelled, asOf: '2026-12-01T12:00:00' };
   await record('getBookingHistory', 400, 'asOf', 'The time has no zone', { key, parameters: zoneless });
 
-  const endpoint = { url: 'https://hooks.example.com/venue', events: 15 };
+  const endpoint = { url: 'https://hooks.example.com/venue', events: 31 };
   await record('createWebhook', 201, 'all', 'A webhook for all events', { key, body: endpoint });
   const local = { ...endpoint, url: 'https://localhost/hooks' };
   await record('createWebhook', 400, 'address', 'The endpoint is not publicly reachable', { key, body: local });
@@ -406,7 +406,7 @@ async function recordDeliveries(): Promise<Examples['deliveries']> {
   const service = await runService();
   const receiver = await startReceiver();
   const { core, time } = service;
-  const { bookings, reviews } = core.commands;
+  const { bookings, moves, reviews } = core.commands;
   try {
     await core.webhooks.start();
     const community = await service.community('Europe/Berlin', 'Harbour Lofts');
@@ -415,7 +415,7 @@ async function recordDeliveries(): Promise<Examples['deliveries']> {
     const user = { kind: 'user', id: 'usr_hR2mWq8sLx4TnB6v', account: community.account } as const;
     const context = { actor: user, correlationId: 'example' };
     const { key } = brand;
-    const { id } = (await service.post('/webhooks', { key, body: { url: receiver.url, events: 15 } })).json();
+    const { id } = (await service.post('/webhooks', { key, body: { url: receiver.url, events: 31 } })).json();
     const request = async (startHour: number): Promise<number> => {
       const body = { spaceId, startTime: DATE, startHour, message: 'Forty guests, we bring our own music.' };
       return (await service.post('/bookings', { key, body })).json().id;
@@ -429,13 +429,17 @@ async function recordDeliveries(): Promise<Examples['deliveries']> {
     const by = { kind: 'Community', id: community.id } as never;
     accepted(await bookings.cancel({ bookingId: declined, by, reason: 'The hall is being painted.' }, context));
     await receiver.until(4);
+    const move = { bookingId: approved, to: { startHour: 12 } };
+    accepted(await moves.move({ ...move, by: brand.account }, context));
+    accepted(await moves.move({ ...move, by: community.account }, context));
+    await receiver.until(5);
     time.now = AFTERWARDS;
     accepted(await bookings.complete(approved, context));
     const review = { rating: 5, title: 'Quiet, and full of light', content: 'The doors opened early for our florist.' };
     accepted(await reviews.post({ bookingId: approved, ...review }, context));
-    await receiver.until(5);
-    accepted(await core.webhooks.sendTest(id));
     await receiver.until(6);
+    accepted(await core.webhooks.sendTest(id));
+    await receiver.until(7);
     await turn();
     const deliveries = receiver.received.map(({ headers, body }, index) => {
       const { event, timestamp } = JSON.parse(body);

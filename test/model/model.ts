@@ -324,7 +324,7 @@ export class Model {
     const caller = this.#caller(key, 'Webhooks');
     if ('error' in caller) return caller;
     const ofKey = [...this.#webhooks.values()].filter((webhook) => webhook.key === key);
-    if (events < 1 || events > 15 || ofKey.length >= WEBHOOKS_PER_KEY) return refused('ValidationError');
+    if (events < 1 || events > 31 || ofKey.length >= WEBHOOKS_PER_KEY) return refused('ValidationError');
     this.#webhooks.set(id(), { key, party: caller, events });
     return { status: 201 };
   }

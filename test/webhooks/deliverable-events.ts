@@ -4,6 +4,7 @@ import type { BookingFacts, CancelledBy } from '../../src/domain/booking-events.
 import type {
   BookingApproved,
   BookingCancelled,
+  BookingMoved,
   BookingRequested,
   DomainEvent,
   Recorded,
@@ -14,6 +15,7 @@ import {
   brandId,
   cents,
   communityId,
+  moveId,
   type PlainDate,
   reviewId,
   spaceId,
@@ -74,6 +76,17 @@ export const requested = (changes: Changes & { readonly message?: string } = {})
     },
     changes.at,
   );
+
+/** The request above in another space on another day. */
+export const moved = (changes: Changes = {}): Recorded<BookingMoved> => {
+  const { data } = requested(changes);
+  const from = { spaceId: data.spaceId, spaceName: data.spaceName, date: data.date, startHour: data.startHour };
+  const to = { spaceId: spaceId(8), spaceName: 'Studio', date: '2026-05-04' as PlainDate };
+  return recorded(
+    { type: 'BookingMoved', data: { ...data, ...to, moveId: moveId('m1'), movedBy: 'Brand', status: 'Pending', from } },
+    changes.at,
+  );
+};
 
 export const approved = (changes: Changes = {}): Recorded<BookingApproved> =>
   recorded({ type: 'BookingApproved', data: { ...facts(changes), charge: facts(changes).totalPrice } }, changes.at);

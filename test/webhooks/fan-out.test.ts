@@ -12,7 +12,7 @@ import { addMarks, type Beginning, prepareMarks, readMarks } from '../../src/out
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { changedStore } from '../event-store/changed-store.ts';
 import { eventually } from '../eventually.ts';
-import { approved, cancelled, requested, reviewed } from './deliverable-events.ts';
+import { approved, cancelled, moved, requested, reviewed } from './deliverable-events.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 import { BRAND, COMMUNITY, openVenue, type Venue } from './venue.ts';
 
@@ -355,6 +355,7 @@ describe('marks', () => {
       BookingApproved: end,
       BookingCancelled: behind,
       ReviewPosted: behind,
+      BookingMoved: behind,
       BookingCompleted: behind,
     });
   });
@@ -399,6 +400,17 @@ describe('deliveries of earlier events of the same booking', () => {
     await pause(200);
     expect(new Set(ids()).size).toBe(4);
     expect(receiver.received).toHaveLength(4);
+  });
+
+  test('are created first, also those of the day that a booking has left', async () => {
+    await venue.register(COMMUNITY, urlOf('all'), 31);
+    const { release } = await deliverRequestsLast();
+    await venue.appendTo(DAY, [requested()]);
+    await venue.appendTo('spaceDay-8-2026-05-04', [moved()]);
+    await receiver.until(2);
+    const events = receiver.received.map(({ body }) => JSON.parse(body).event);
+    expect(events).toEqual(['BookingRequested', 'BookingMoved']);
+    release();
   });
 
   test('are not created for events from long ago, or from while the registration was disabled', async () => {

@@ -74,7 +74,7 @@ describe('across processes', () => {
       details: expect.stringContaining('At most 20'),
     });
     await Promise.all(ids.slice(0, 3).map((id) => venue.remove(id)));
-    const wrong = { owner: OWNER, url: 'https://receiver.example/', events: 16 };
+    const wrong = { owner: OWNER, url: 'https://receiver.example/', events: 32 };
     for (let i = 0; i < 5; i++)
       expect(await venue.commands.webhooks.register(wrong, { actor: OPERATOR, correlationId: 'test' })).toMatchObject({
         refused: 'ValidationError',

@@ -45,6 +45,7 @@ const EVENT_LABELS: Readonly<Record<WebhookEventName, { readonly label: string; 
   BookingApproved: { label: 'Booking approved', hint: 'BookingApproved' },
   BookingCancelled: { label: 'Booking cancelled', hint: 'BookingCancelled: declined, cancelled or expired' },
   ReviewPosted: { label: 'Review posted', hint: 'ReviewPosted' },
+  BookingMoved: { label: 'Booking moved', hint: 'BookingMoved: to another date, hour or space' },
 };
 
 const LABELS = { url: 'Endpoint URL', events: 'Events' };

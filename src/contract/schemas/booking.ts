@@ -70,13 +70,15 @@ const commonFields = {
 
 const brandName = Type.String({ description: 'Name of the brand, as of the request.' });
 
+const MovedByParty = OneOf<MovedBy>(['Brand', 'Community'], {
+  title: 'MovedBy',
+  description: 'Who asked for the move.',
+});
+
 /** A move that waits for an answer. */
 const BookingMove = Type.Object(
   {
-    askedBy: OneOf<MovedBy>(['Brand', 'Community'], {
-      title: 'MovedBy',
-      description: 'Who asked for the move. The other party answers.',
-    }),
+    askedBy: MovedByParty,
     spaceId: Id<SpaceId>('The space to move to.'),
     spaceName: Type.String({ description: 'Display name of that space.' }),
     date: PlainDate('The date to move to.'),
@@ -165,6 +167,26 @@ export const BookingCancelledData = Type.Object(
     reason: Type.Optional(Type.String({ description: 'Absent if none was given.' })),
   },
   { title: 'BookingCancelledData', description: 'The booking that was cancelled, by whom and why.' },
+);
+
+export const BookingMovedData = Type.Object(
+  {
+    ...bookingData,
+    movedBy: MovedByParty,
+    from: Type.Object(
+      {
+        spaceId: Id<SpaceId>('The space that it was in.'),
+        spaceName: Type.String({ description: 'Display name of that space.' }),
+        date: PlainDate('The date that it was on.'),
+        startHour: Hour('The start hour that it had.'),
+      },
+      { title: 'MovedFromData', description: 'Where and when the booking was before.' },
+    ),
+  },
+  {
+    title: 'BookingMovedData',
+    description: 'The booking where it is now, who asked for the move, and where it was before.',
+  },
 );
 
 export const BookingParams = Type.Object({ id: Id<BookingId>('Booking identifier.') });

@@ -1,6 +1,6 @@
 import { type Static, type TObject, Type } from 'typebox';
 import type { DeliveryKind } from '../../domain/webhook.ts';
-import { BookingApprovedData, BookingCancelledData, BookingRequestedData } from './booking.ts';
+import { BookingApprovedData, BookingCancelledData, BookingMovedData, BookingRequestedData } from './booking.ts';
 import { ReviewPostedData } from './review.ts';
 import { Timestamp } from './scalars.ts';
 
@@ -15,6 +15,7 @@ export const WebhookPayloads = {
   BookingRequested: payload('BookingRequested', BookingRequestedData),
   BookingApproved: payload('BookingApproved', BookingApprovedData),
   BookingCancelled: payload('BookingCancelled', BookingCancelledData),
+  BookingMoved: payload('BookingMoved', BookingMovedData),
   ReviewPosted: payload('ReviewPosted', ReviewPostedData),
   Test: payload(
     'Test',

@@ -28,17 +28,18 @@ export async function earlierEvents(
   // The booking has no earlier events, though the stream of its day may have some.
   if (event.type === 'BookingRequested') return [];
   const stream = event.type === 'ReviewPosted' ? await bookingStream() : event.stream;
-  if (stream === undefined || (stream === event.stream && event.revision === 0)) return [];
+  const former = formerStream(event);
+  if (stream === undefined || (former === undefined && stream === event.stream && event.revision === 0)) return [];
   const oldest = toTimestamp(clock() - RETENTION_MS + MARGIN_MS);
   const ofBooking: Recorded<DeliverableEvent>[] = [];
-  const streams = new Set([stream]);
+  const streams = new Set(former === undefined ? [stream] : [stream, former]);
   // Streams that are added meanwhile are read, too.
   for (const each of streams)
     for await (const stored of readStream(events, each)) {
       if (stored.position >= event.position) break;
       if (stored.data.bookingId !== event.data.bookingId) continue;
-      const former = formerStream(stored);
-      if (former !== undefined) streams.add(former);
+      const before = formerStream(stored);
+      if (before !== undefined) streams.add(before);
       const earlier = deliverable(stored);
       if (earlier !== undefined && earlier.metadata.at > oldest) ofBooking.push(earlier);
     }
