@@ -81,7 +81,9 @@ export const OPERATIONS = {
     failures: {
       400: 'A value is invalid, or the body is not JSON.',
       404: 'There is no such booking or space, or you may not see it.',
-      422: 'The hour is not open (`SlotUnavailable`), or a rule forbids the move (`BookingNotAllowed`): the booking is over, cancelled or there already, or the other party has asked for another move.',
+      422:
+        'The hour is not open (`SlotUnavailable`), or a rule forbids the move (`BookingNotAllowed`): the booking is over, cancelled or ' +
+        'there already, or the other party has asked for another move.',
     },
   },
   getBooking: {

@@ -42,7 +42,7 @@ export function earlierRelease(folder: string): string {
 /** A type of event that only the next release knows. Webhooks can subscribe to it. */
 export const NEXT_KIND = 'SpaceSurveyed';
 /** Its bit in the mask of a registration. */
-export const NEXT_KIND_VALUE = 16;
+export const NEXT_KIND_VALUE = 32;
 
 /** The changes of the next release: a field of an event, a type of event and webhook, and the version of a projection. */
 const CHANGES: readonly { readonly file: string; readonly from: string; readonly to: string }[] = [
@@ -58,15 +58,15 @@ const CHANGES: readonly { readonly file: string; readonly from: string; readonly
   },
   {
     file: 'src/domain/webhook.ts',
-    from: 'ReviewPosted: 8,',
-    to: `ReviewPosted: 8,\n  ${NEXT_KIND}: ${NEXT_KIND_VALUE},`,
+    from: 'BookingMoved: 16,',
+    to: `BookingMoved: 16,\n  ${NEXT_KIND}: ${NEXT_KIND_VALUE},`,
   },
   {
     file: 'src/contract/webhook-payload.ts',
     from: '  const { at: timestamp } = event.metadata;\n',
     to: `  const { at: timestamp } = event.metadata;\n  if ((event.type as string) === '${NEXT_KIND}') return { event: event.type, timestamp, data: event.data } as never;\n`,
   },
-  { file: 'projections/bookings.ts', from: 'version: 6,', to: 'version: 7,' },
+  { file: 'projections/bookings.ts', from: 'version: 7,', to: 'version: 8,' },
   {
     file: 'projections/bookings.ts',
     from: "status: 'Pending', createdAt: at, changedAt: at };",

@@ -52,7 +52,7 @@ import { type LastStep, lastStepOf } from './what-happened.ts';
 /** Characters of a message in a row: beside the other cells there is room for three or four lines. A longer one expands. */
 const MESSAGE_SHOWN = 160;
 /** Characters of a name in a row: two lines. */
-const NAME_SHOWN = 64;
+const NAME_SHOWN = 56;
 
 /** A request in the list. */
 type Row = {
@@ -83,7 +83,9 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
         : 'Requests from brands. Unanswered requests expire.',
       problems,
       flash: noticeOf(visit.query, list),
-      main: html`${await movesToAnswer(queries, visit)}${(!content.isEmpty || isFiltered(list)) && filterForm(list, spaces, problems)}${content.main}`,
+      main: html`${await movesToAnswer(queries, visit)}${
+        (!content.isEmpty || isFiltered(list)) && filterForm(list, spaces, problems)
+      }${content.main}`,
     };
   });
 
