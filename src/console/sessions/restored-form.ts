@@ -32,7 +32,7 @@ const RESTORABLE: readonly RegExp[] = [
 
 /** The page that fills in again the form that is sent to an address: the same one, but for the order of photos and the terms of a customer. */
 export function restoringPage(path: string): string | undefined {
-  const page = path.replace(/(?<=\/photos)\/order$|(?<=\/customers\/\d+)\/(?:terms|invite)$/, '');
+  const page = path.replace(/(?<=\/photos)\/order$|(?<=\/customers\/\d{1,15})\/(?:terms|invite)$/, '');
   return RESTORABLE.some((form) => form.test(page)) ? page : undefined;
 }
 
