@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { moneyByMonth } from '../../src/console/overview/month-plot.ts';
 import { daysOfMonth, localMonth } from '../../src/domain/calendar.ts';
-import { brandId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { amount, monthName } from '../../src/html/formats.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
@@ -70,8 +71,42 @@ test('a community sees its earnings by month in a plot, in words and in a table,
   expect(plot?.[1]).toContain(`to ${monthName(month)}`);
   expect(text.match(/<rect class="this-year"/g)).toHaveLength(12);
   expect(text.match(/<rect class="year-before"/g)).toHaveLength(12);
-  const row = new RegExp(`>${monthName(month)}</a></th><td class="number">([^<]*)</td>`).exec(text);
+  const row = new RegExp(`month=${month}">[^<]*</a></th><td class="number">([^<]*)</td>`).exec(text);
   expect(row?.[1]).toBe(amount(totals?.earned ?? 0, totals?.currency ?? 'USD'));
+});
+
+test('each month stands beside the same month a year before, in a plot for each currency', async () => {
+  const stored = [
+    ['2026-11', 'EUR', 40_000],
+    ['2025-11', 'EUR', 20_000],
+    ['2025-12', 'EUR', 10_000],
+    ['2024-11', 'EUR', 99_000],
+    ['2026-03', 'USD', 700],
+  ] as const;
+  const totals = async (_: unknown, month: string) =>
+    stored
+      .filter(([of]) => of === month)
+      .map(([, currency, earned]) => ({ currency, charged: cents(0), refunded: cents(0), earned: cents(earned) }));
+  const plots = async (of: typeof totals) => {
+    const { markup } = await moneyByMonth({ totals: of }, house(), { month: '2026-11', currency: 'GBP' });
+    return markup.split('<svg ').slice(1);
+  };
+  const heights = (plot: string | undefined, name: string) =>
+    [...(plot ?? '').matchAll(new RegExp(`<rect class="${name}"[^>]* height="(\\d+)"`, 'g'))].map(([, height]) =>
+      Number(height),
+    );
+  const [euros, dollars, ...others] = await plots(totals);
+  expect(others).toEqual([]);
+  expect(heights(euros, 'this-year')).toEqual([38, ...Array(10).fill(0), 150]);
+  expect(heights(euros, 'year-before')).toEqual([...Array(11).fill(0), 75]);
+  expect(heights(dollars, 'this-year')).toEqual([0, 0, 0, 150, ...Array(8).fill(0)]);
+  expect(euros).toContain(
+    '€500.00 in all,\nafter €200.00 in the year before. The highest month is November 2026\nwith €400.00.',
+  );
+  const [none, ...more] = await plots(async () => []);
+  expect(more).toEqual([]);
+  expect(heights(none, 'this-year')).toEqual(Array(12).fill(0));
+  expect(none).toContain('£0.00 in all');
 });
 
 test('a community sees how many of the open hours of each space are booked this month', async () => {

@@ -36,13 +36,13 @@ const MONEY: { readonly [K in Account['kind']]: Money } = {
 
 /** The money of an account by month, of the last 12 months against the year before: a plot and a table for each currency. */
 export async function moneyByMonth(
-  { monthCharges }: Pick<Queries, 'monthCharges'>,
+  charges: Pick<Queries['monthCharges']['ofEvents'], 'totals'>,
   account: Account,
   { month, currency }: { readonly month: string; readonly currency: string },
 ): Promise<Html> {
   const { title, what, of } = MONEY[account.kind];
   const months = Array.from({ length: 2 * MONTHS }, (_, index) => monthsLater(month, index + 1 - 2 * MONTHS));
-  const totals = await Promise.all(months.map((one) => monthCharges.ofEvents.totals(account, one)));
+  const totals = await Promise.all(months.map((one) => charges.totals(account, one)));
   const currencies = new Set(totals.flat().map((each) => each.currency));
   if (currencies.size === 0) currencies.add(currency);
   const sumOf = (index: number, currency: string) => {
@@ -75,7 +75,7 @@ function plot(title: string, currency: string, months: readonly MonthSums[]): Ht
     };
     const middle = (left + WIDTH.bar).toFixed(2);
     return html`${bar(before, left, 'year-before')}${bar(sum, left + WIDTH.bar, 'this-year')}
-<text x="${middle}%" y="${bottom + 16}" text-anchor="middle">${monthName(month).slice(0, 3)}</text>`;
+<text x="${middle}%" y="${bottom + 16}" text-anchor="middle">${shortMonth(month).slice(0, 3)}</text>`;
   });
   return html`<svg class="month-plot" role="img" aria-label="${described(title, currency, months)}"
 width="100%" height="${bottom + PLOT.labels}"><text x="0" y="14">${amount(highest, currency)}</text>
@@ -98,12 +98,15 @@ after ${total(({ before }) => before)} in the year before. The highest month is 
 with ${amount(highest.sum, currency)}. The table below has every month.`;
 }
 
+/** `Nov 2026` */
+const shortMonth = (month: string): string => `${monthName(month).slice(0, 3)} ${month.slice(0, 4)}`;
+
 const monthTable = (title: string, currency: string, months: readonly MonthSums[]): Html =>
   figureTable(`${title} by month in ${currency}`, months, [
     {
       label: 'Month',
       cell: ({ month }) =>
-        html`<a class="nowrap" href="${addressOf('/console/charges', { month })}">${monthName(month)}</a>`,
+        html`<a class="nowrap" href="${addressOf('/console/charges', { month })}">${shortMonth(month)}</a>`,
     },
     { label: title, cell: ({ sum }) => amount(sum, currency) },
     { label: 'Year before', cell: ({ before }) => amount(before, currency) },

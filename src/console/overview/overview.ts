@@ -34,7 +34,7 @@ export function overviewPages(routes: Routes, { queries }: PageDeps): void {
     return html`${await Promise.all([
       waitingView(queries, visit),
       comingView(queries, visit),
-      moneyByMonth(queries, account, { month, currency: settings.currency }),
+      moneyByMonth(queries.monthCharges.ofEvents, account, { month, currency: settings.currency }),
       occupancyView(queries, visit, month, spaces),
       ratingView(visit),
     ])}`;
@@ -67,7 +67,7 @@ export function overviewPages(routes: Routes, { queries }: PageDeps): void {
     const money = { month: localMonth(now, accountZone), currency: settings.currency };
     return html`${section('Next events', next, find)}
 ${section('Waiting for an answer', waiting, html`<p class="muted">No request is waiting.</p>`)}
-${await moneyByMonth(queries, account, money)}
+${await moneyByMonth(queries.monthCharges.ofEvents, account, money)}
 <p class="full"><a href="/console/bookings">All bookings</a></p>`;
   }
 }
