@@ -46,7 +46,7 @@ export type BookingDocument = RequestedBooking & {
   readonly formerDays?: readonly BookingDay[];
 };
 
-export type WaitingMove = Pick<BookingMoveAsked['data'], 'moveId' | 'askedBy' | 'to'> & { readonly askedAt: Timestamp };
+type WaitingMove = Pick<BookingMoveAsked['data'], 'moveId' | 'askedBy' | 'to'> & { readonly askedAt: Timestamp };
 
 /** An agreed move, and the day that the booking leaves. */
 type AgreedMove = BookingDay & Pick<BookingMoveAsked['data'], 'moveId'>;

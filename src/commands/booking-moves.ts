@@ -7,8 +7,8 @@ import { isOnDay } from '../domain/booking-days.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { BookingEvent } from '../domain/events.ts';
-import { type BookingId, moveId, type PlainDate, type SpaceId } from '../domain/ids.ts';
-import { answerMove, type MoveTarget, moveBooking, NOT_WAITING } from '../domain/move-booking.ts';
+import { type BookingId, moveId } from '../domain/ids.ts';
+import { answerMove, type MoveTarget, type MoveTo, moveBooking, NOT_WAITING } from '../domain/move-booking.ts';
 import type { SpaceDay } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
@@ -17,9 +17,6 @@ import { type BookingHome, homeOf } from './booking-home.ts';
 import type { CommandDeps } from './command-deps.ts';
 import type { Accepted, CommandContext } from './command-handler.ts';
 import { standingIn } from './standing.ts';
-
-/** Where a booking is to move. What is absent stays as it is. */
-export type MoveTo = { readonly spaceId?: SpaceId; readonly date?: PlainDate; readonly startHour?: number };
 
 type Moving = { readonly bookingId: number; readonly by: Account; readonly reason?: string };
 

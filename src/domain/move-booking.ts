@@ -17,7 +17,7 @@ import type {
   HoursLeft,
   HoursRefused,
 } from './events.ts';
-import type { BookingId, MoveId, PlainDate } from './ids.ts';
+import type { BookingId, MoveId, PlainDate, SpaceId } from './ids.ts';
 import { HOUR, REASON, wrongNumber, wrongText } from './limits.ts';
 import type { Space } from './space.ts';
 import {
@@ -34,6 +34,9 @@ import {
   wrongStatus,
 } from './space-day.ts';
 import { timesIn, whyClosed } from './time-slots.ts';
+
+/** Where a booking is to move. What is absent stays as it is. */
+export type MoveTo = { readonly spaceId?: SpaceId; readonly date?: PlainDate; readonly startHour?: number };
 
 /** Where a booking is to move, as both parties see it now. */
 export type MoveTarget = {

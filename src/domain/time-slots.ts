@@ -39,7 +39,7 @@ export type TimeSlot = {
 };
 
 /** startHour + durationHours, rounded up to a whole hour, at most 23 (docs/decisions/bookings.md). */
-export const endHourOf = (space: Pick<Space, 'durationHours'>, startHour: number): number =>
+const endHourOf = (space: Pick<Space, 'durationHours'>, startHour: number): number =>
   Math.min(23, Math.ceil(startHour + space.durationHours));
 
 /** When an event that starts at an hour would use the space: for its duration, or until the window closes. */

@@ -29,8 +29,8 @@ import type { PageDeps, Routes } from '../parts/routes.ts';
 import { asPlainDate, readRange } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
+import { movesToAnswer } from '../requests/move-views.ts';
 import { bookingColumns, csvOf, downloadLink, type WithParty, withParties } from './csv-export.ts';
-import { movesToAnswer } from './move-views.ts';
 
 const PATH = '/console/bookings';
 const CSV_PATH = '/console/bookings.csv';

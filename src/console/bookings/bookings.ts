@@ -23,9 +23,9 @@ import { decisionFacts, decisionFactsOf } from '../requests/decision-facts.ts';
 import { decisionForms, reasonSuggestions } from '../requests/decision-forms.ts';
 import { canEnd, deadlineOver } from '../requests/decisions.ts';
 import { recentReasons } from '../requests/inbox-reads.ts';
+import { moveLink, waitingMove } from '../requests/move-views.ts';
 import { momentOfInput, timeline } from './booking-timeline.ts';
 import { markRead, messageForms, messagesCard, notesCard } from './messages.ts';
-import { moveLink, waitingMove } from './move-views.ts';
 import { answerForm, canAnswer, canReview, reviewForm } from './review-form.ts';
 
 /** The page of a single booking, and the actions that each party may take on it. */

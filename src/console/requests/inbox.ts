@@ -19,7 +19,6 @@ import {
 import { flag, type Html, html, named, namedText } from '../../html/html.ts';
 import type { BrandFacts } from '../../queries/admissions.ts';
 import type { Beside } from '../../queries/requests.ts';
-import { movesToAnswer } from '../bookings/move-views.ts';
 import { statusBadge } from '../parts/booking-views.ts';
 import { csrfField, dateField, field, hasProblems, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
@@ -37,6 +36,7 @@ import {
   requestName,
 } from './decision-forms.ts';
 import { type Added, addedTo, firstOf, type ListPage, type Neighbour, pageOf, recentReasons } from './inbox-reads.ts';
+import { movesToAnswer } from './move-views.ts';
 import {
   cursorBefore,
   hasRoomFor,

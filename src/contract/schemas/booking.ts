@@ -205,7 +205,7 @@ export const CreateBooking = Type.Object(
 );
 
 /** Where a booking is to move. What is absent stays as it is. */
-export const MoveDetails = {
+const MoveDetails = {
   spaceId: Type.Optional(Id<SpaceId>('Another space of the community.')),
   startTime: Type.Optional(PlainDate('Another date.')),
   startHour: Type.Optional(Hour('Another start hour.')),

@@ -1,8 +1,8 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
-import type { MoveTo } from '../../commands/booking-moves.ts';
 import { localDate } from '../../domain/calendar.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
+import type { MoveTo } from '../../domain/move-booking.ts';
 import type { Space } from '../../domain/space.ts';
 import { clock, hours, longDate, shortDate, zoneName } from '../../html/formats.ts';
 import { html, named, namedText } from '../../html/html.ts';
@@ -14,7 +14,7 @@ import { bookingRoutes, type ConsoleRoutes, type PageDeps } from '../parts/route
 import { readDate } from '../parts/typed-dates.ts';
 import { idOf, type Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
-import { reasonField } from '../requests/decision-forms.ts';
+import { reasonField } from './decision-forms.ts';
 import { canMove, movePath } from './move-views.ts';
 
 const FIELDS = ['space', 'date', 'startHour'] as const;
