@@ -63,6 +63,21 @@ const CHOSEN = {
     when: both('The other party of a booking writes to you. You answer in the console.'),
     roles: ALL,
   },
+  BookingMoveAsked: {
+    label: 'Move to answer',
+    when: both('The other party asks to move a booking to another day, hour or space.'),
+    roles: ALL,
+  },
+  BookingMoveEnded: {
+    label: 'Declined move',
+    when: both('The other party declines a move or takes it back, or its hours are not free any more.'),
+    roles: ALL,
+  },
+  BookingMoved: {
+    label: 'Move',
+    when: both('A booking is moved. If it was approved before, a calendar file comes with it.'),
+    roles: ALL,
+  },
   ReviewPublished: {
     label: 'New review',
     when: { Community: 'A brand reviews one of your spaces.' },

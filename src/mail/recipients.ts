@@ -12,7 +12,14 @@ import {
   partiesOf,
 } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
-import type { BookingCancelled, EventType, Recorded } from '../domain/events.ts';
+import type {
+  BookingCancelled,
+  BookingMoveAsked,
+  BookingMoved,
+  BookingMoveEnded,
+  EventType,
+  Recorded,
+} from '../domain/events.ts';
 import type { BookingId, SpaceId } from '../domain/ids.ts';
 import { gatherCalls } from '../event-loop/gathered-calls.ts';
 import type { Recipients } from './fan-out.ts';
@@ -34,13 +41,8 @@ type Deps = {
 /** The kinds of events that lead to mails, and the read models that must show an event before its mails are made. */
 export const MAILED: Pick<Recipients, 'kinds' | 'reads'> = {
   kinds: [
-    ...([
-      'BookingRequested',
-      'BookingApproved',
-      'BookingCancelled',
-      'MessageSent',
-      'ReviewPosted',
-    ] satisfies readonly EventType[]),
+    ...(['BookingRequested', 'BookingApproved', 'BookingCancelled', 'MessageSent'] satisfies readonly EventType[]),
+    ...(['BookingMoveAsked', 'BookingMoveEnded', 'BookingMoved', 'ReviewPosted'] satisfies readonly EventType[]),
     ...(['WebhookDisabled', 'ApiKeyIssued', 'MemberRoleChanged', 'PasswordChanged'] satisfies readonly EventType[]),
   ],
   reads: [bookings, messages, webhooks],
@@ -140,6 +142,10 @@ export function createRecipients(deps: Deps): Recipients['of'] {
         const about = { ...aboutOf(event.data), message: event.revision };
         return toReaders(event, [{ kind: 'Message', account: to, about }]);
       }
+      case 'BookingMoveAsked':
+      case 'BookingMoveEnded':
+      case 'BookingMoved':
+        return toReaders(event, aboutMove(event));
       case 'ReviewPosted': {
         const about = { ...aboutOf(event.data), reviewId: event.data.reviewId };
         return toReaders(event, [{ kind: 'ReviewPublished', account: communityOf(event.data), about }]);
@@ -178,6 +184,20 @@ function cancellation(event: Recorded<BookingCancelled>, wasApproved: boolean): 
   if (wasApproved || data.cancelledBy === 'Brand') return partiesOf(data).map(mail('BookingCancelled'));
   if (data.cancelledBy === 'Community') return [mail('BookingDeclined')(brandOf(data))];
   return partiesOf(data).map(mail('BookingExpired'));
+}
+
+/** Who hears of a move: the party that has not done it itself. Of one that is carried out, both, but its approval tells the brand. */
+function aboutMove(event: Recorded<BookingMoveAsked | BookingMoveEnded | BookingMoved>): readonly BookingMail[] {
+  const { type: kind, data } = event;
+  const isDoneBy =
+    event.type === 'BookingMoveAsked'
+      ? event.data.askedBy
+      : event.type === 'BookingMoveEnded'
+        ? event.data.endedBy
+        : event.data.status === 'Pending' && 'Brand';
+  return partiesOf(data)
+    .filter((account) => account.kind !== isDoneBy)
+    .map((account) => ({ kind, account, about: aboutOf(data) }));
 }
 
 /** A moment as a part of an id, which has no colons. */

@@ -29,7 +29,8 @@ const stored = () => running.service.core.mailContent.preferences.get(userId, ac
 const ticked = ({ text }: Page): readonly string[] =>
   [...text.matchAll(/name="kind"\s+value="(\w+)" checked/g)].map(([, kind]) => kind ?? '');
 const ALL = [
-  ...['BookingRequested', 'AnswerDue', 'BookingCancelled', 'BookingExpired', 'ReviewPublished', 'EventTomorrow'],
+  ...['BookingRequested', 'AnswerDue', 'BookingCancelled', 'BookingExpired'],
+  ...['BookingMoveAsked', 'BookingMoveEnded', 'BookingMoved', 'ReviewPublished', 'EventTomorrow'],
 ];
 
 test('each user turns kinds on and off, and only differences from the default are stored', async () => {
@@ -42,6 +43,9 @@ test('each user turns kinds on and off, and only differences from the default ar
     AnswerDue: false,
     BookingCancelled: false,
     BookingExpired: false,
+    BookingMoveAsked: false,
+    BookingMoveEnded: false,
+    BookingMoved: false,
     ReviewPublished: false,
   });
   expect(ticked(await community.send(saved, SETTINGS, { kind: ALL }))).toEqual(ALL);
@@ -77,6 +81,9 @@ test('a brand chooses for all its bookings at once, and has no page for a space'
       'BookingDeclined',
       'BookingCancelled',
       'BookingExpired',
+      'BookingMoveAsked',
+      'BookingMoveEnded',
+      'BookingMoved',
       'EventTomorrow',
     ],
   ]);

@@ -58,6 +58,10 @@ describe('what mails say', () => {
       'Community',
       'Review, 4 of 5 stars: “Northwind Coffee”, Great Hall, Thu 3 Dec 2026, 10:00–14:00',
     ],
+    ['BookingMoveAsked', 'Community', 'Move?: “Northwind Coffee”, Great Hall, Thu 14 Jan 2027, 10:00–14:00'],
+    ['BookingMoveEnded', 'Brand', 'Not moved: Great Hall, Sun 20 Dec 2026, 10:00–14:00'],
+    ['BookingMoved', 'Community', 'Moved: “Northwind Coffee”, Great Hall, Sun 17 Jan 2027, 12:00–16:00'],
+    ['BookingMoved', 'Brand', 'Moved: Great Hall, Sun 17 Jan 2027, 12:00–16:00'],
     ['EventTomorrow', 'Community', 'Tomorrow: “Northwind Coffee”, Great Hall, Sun 20 Dec 2026, 10:00–14:00'],
     ['EventTomorrow', 'Brand', 'Tomorrow: Great Hall, Sun 20 Dec 2026, 10:00–14:00'],
     ['WebhookDisabled', 'Brand', `Webhook disabled: https://hooks.example.com/${'x'.repeat(33)}…`],
@@ -367,7 +371,7 @@ describe('forgetting and leaving', () => {
       if (message.text.includes(': erased') && message.html.includes('>erased<')) erased += 1;
     }
     // All about bookings.
-    expect(erased).toBe(12);
+    expect(erased).toBe(16);
     expect(await mailContent.contacts.set(brand, 'new@northwind.example')).toMatchObject({
       refused: 'BookingNotAllowed',
     });

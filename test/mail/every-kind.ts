@@ -78,6 +78,12 @@ export async function serviceWithEveryKind(names: Names): Promise<{
   await cancel(withdrawn, brand, 'Pending');
   const cancelled = await approved('2027-01-13');
   await cancel(cancelled, community, 'Approved');
+  const moving = await request('2027-01-14');
+  const to = { spaceId: spaceId(space), date: date('2027-01-15'), startHour: 12 };
+  accepted(await commands.moves.move({ bookingId: moving, by: brand, to, reason: names.reason }, CONTEXT));
+  const moved = await approved('2027-01-16');
+  const later = { bookingId: moved, to: { ...to, date: date('2027-01-17') } };
+  for (const by of [brand, community]) accepted(await commands.moves.move({ ...later, by }, CONTEXT));
   const url = `https://hooks.example.com/${'x'.repeat(120)}`;
   const owner = { credential: `user:${reader.Brand}`, account: brand } as const;
   const { webhookId } = accepted(await commands.webhooks.register({ owner, url, events: 1 }, CONTEXT));
@@ -125,6 +131,10 @@ export async function serviceWithEveryKind(names: Names): Promise<{
       sample('BookingCancelled', brand, of(cancelled)),
       sample('BookingExpired', community, of(late)),
       sample('BookingExpired', brand, of(late)),
+      sample('BookingMoveAsked', community, of(moving)),
+      sample('BookingMoveEnded', brand, of(coming)),
+      sample('BookingMoved', community, of(moved)),
+      sample('BookingMoved', brand, of(moved)),
       sample('ReviewPublished', community, of(over)),
       sample('Message', community, { ...of(coming), message: 0 }),
       sample('EventTomorrow', community, of(coming)),

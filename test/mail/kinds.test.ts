@@ -21,7 +21,7 @@ test('the guide lists the kinds of mail as the settings page names them', () => 
 });
 
 test('a kind of a later release is shown by its name', () => {
-  expect([labelOf('BookingMoved'), labelOf('toString')]).toEqual(['BookingMoved', 'toString']);
+  expect([labelOf('BookingVanished'), labelOf('toString')]).toEqual(['BookingVanished', 'toString']);
 });
 
 const among = (is: (kind: MailKind) => boolean) => (Object.keys(KINDS) as MailKind[]).filter(is);

@@ -2,7 +2,8 @@ import { describe, expect, it, test } from 'vitest';
 import { type Account, type Actor, accountKey } from '../../src/domain/account.ts';
 import type { CancelledBy } from '../../src/domain/booking-events.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
-import { apiKeyId, brandId, cents, communityId, reviewId, timestamp, webhookId } from '../../src/domain/ids.ts';
+import { apiKeyId, brandId, cents, communityId, moveId, reviewId, timestamp, webhookId } from '../../src/domain/ids.ts';
+import { picked } from '../../src/domain/picked.ts';
 import type { Role } from '../../src/domain/roles.ts';
 import { factsOf } from '../../src/domain/space-day.ts';
 import type { NewMail } from '../../src/mail/new-mail.ts';
@@ -240,5 +241,33 @@ it('holds ids and nothing that anyone wrote', async () => {
     account: 'Community:1',
     about: { bookingId: 1, spaceId: HALL },
     at: '2026-12-01T11:00:00.000Z',
+  });
+});
+
+describe('a move', () => {
+  const { data } = requested();
+  const place = picked(data, ['spaceId', 'spaceName', 'date', 'startHour']);
+  const about = { ...factsOf(data), moveId: moveId('m1') };
+  const kindsOf = async (event: DomainEvent) => (await mailsOf(event)).map(({ kind, userId }) => `${kind} ${userId}`);
+  const to = (kind: string, readers: readonly string[]) => readers.map((userId) => `${kind} ${userId}`);
+
+  test('that a party asks for is to be answered by the other one', async () => {
+    const asked = (askedBy: 'Brand' | 'Community') =>
+      kindsOf({ type: 'BookingMoveAsked', data: { ...about, askedBy, to: place } });
+    expect(await asked('Brand')).toEqual(to('BookingMoveAsked', NOT_VIEWERS));
+    expect(await asked('Community')).toEqual(to('BookingMoveAsked', OF_BRAND));
+  });
+
+  test('that a party ends is told to the other one; to both, if its hours were taken', async () => {
+    const ended = (endedBy: CancelledBy) => kindsOf({ type: 'BookingMoveEnded', data: { ...about, endedBy } });
+    expect(await ended('Brand')).toEqual(to('BookingMoveEnded', NOT_VIEWERS));
+    expect(await ended('System')).toEqual(to('BookingMoveEnded', [...NOT_VIEWERS, ...OF_BRAND]));
+  });
+
+  test('that is carried out is told to both, but the brand hears of its approval if that comes with it', async () => {
+    const moved = (status: 'Pending' | 'Approved') =>
+      kindsOf({ type: 'BookingMoved', data: { ...data, moveId: about.moveId, movedBy: 'Brand', status, from: place } });
+    expect(await moved('Approved')).toEqual(to('BookingMoved', [...NOT_VIEWERS, ...OF_BRAND]));
+    expect(await moved('Pending')).toEqual(to('BookingMoved', NOT_VIEWERS));
   });
 });

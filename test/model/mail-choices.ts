@@ -8,6 +8,9 @@ export const CHOSEN_KINDS = [
   'BookingDeclined',
   'BookingCancelled',
   'BookingExpired',
+  'BookingMoveAsked',
+  'BookingMoveEnded',
+  'BookingMoved',
   'ReviewPublished',
   'EventTomorrow',
 ] as const;

@@ -4,13 +4,13 @@ import { namedBooking } from '../../contract/calendar-event.ts';
 import { HOUSE_DESCRIPTION_LABELS, SPACE_DESCRIPTION_LABELS } from '../../contract/description.ts';
 import { calendarFile } from '../../contract/icalendar.ts';
 import { type Account, brandOf, communityOf } from '../../domain/account.ts';
-import type { ApprovedAtOnce } from '../../domain/booking-events.ts';
+import type { ApprovedAtOnce, MovePlace } from '../../domain/booking-events.ts';
 import { cancellableUntil, expiryOf } from '../../domain/booking-moments.ts';
 import type { Community } from '../../domain/community.ts';
 import { defined } from '../../domain/defined.ts';
 import { addressLine } from '../../domain/description.ts';
 import { RATING, THREAD_MESSAGE } from '../../domain/limits.ts';
-import { amount, hours, longDate, momentIn, shortDate, shortened, zoneName } from '../../html/formats.ts';
+import { amount, clock, hours, longDate, momentIn, shortDate, shortened, zoneName } from '../../html/formats.ts';
 import { namedText } from '../../html/html.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import type { ChosenKind } from '../kinds.ts';
@@ -98,6 +98,11 @@ function outdated(kind: ChosenKind, { booking, now }: Seen): string | undefined 
       return undefined;
     case 'EventTomorrow':
       return status === 'Approved' && isTomorrow(booking, now) ? undefined : 'The event is not tomorrow any more.';
+    case 'BookingMoveAsked':
+      return booking.move === undefined ? 'The move was answered or taken back meanwhile.' : undefined;
+    case 'BookingMoveEnded':
+    case 'BookingMoved':
+      return status === 'Cancelled' ? 'The booking was cancelled meanwhile.' : undefined;
     case 'Message':
     case 'ReviewPublished':
       return undefined;
@@ -111,7 +116,7 @@ const otherParty = (booking: ReadableBooking, { kind }: Account): Account =>
 
 /** Whether the calendar of the reader changes: a request that was never approved is in none. */
 const hasCalendar = (kind: ChosenKind, { charge }: ReadableBooking): boolean =>
-  kind === 'BookingApproved' || (kind === 'BookingCancelled' && charge !== undefined);
+  kind === 'BookingApproved' || ((kind === 'BookingCancelled' || kind === 'BookingMoved') && charge !== undefined);
 
 const tellsTheWay = (kind: ChosenKind): boolean => kind === 'BookingApproved' || kind === 'EventTomorrow';
 
@@ -278,12 +283,39 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
     action: seen.reader.role === 'Viewer' ? 'See the message' : 'Answer the message',
   }),
 
+  BookingMoveAsked: (seen) => {
+    const { move } = seen.booking;
+    const to = move === undefined ? '' : ` to ${placeTo(seen, move.to)}`;
+    return {
+      title: 'Move?',
+      intro: [
+        `${seen.other} asks to move the booking of ${spaceOf(seen)}${to}.`,
+        'It keeps its hours until you accept, and its price.',
+      ],
+      action: seen.reader.role === 'Viewer' ? 'See the booking' : 'Answer the move',
+    };
+  },
+
+  BookingMoveEnded: (seen) => ({
+    title: 'Not moved',
+    intro: [`The booking of ${spaceOf(seen)} with ${seen.other} stays where it is.`],
+  }),
+
+  BookingMoved: (seen) => ({
+    title: 'Moved',
+    intro: [`The booking with ${seen.other} was moved. It is in ${spaceOf(seen)} now. The price is the same.`],
+  }),
+
   ReviewPublished: (seen, review) => ({
     title: `Review, ${starsOf(review?.rating ?? 0)}`,
     intro: [`${seen.other} reviewed ${spaceOf(seen)}.`],
     action: 'See the review',
   }),
 };
+
+/** Where a booking is to move. */
+const placeTo = ({ isCommunity }: Seen, { spaceName, date, startHour }: MovePlace): string =>
+  `${isCommunity ? namedText(shortened(spaceName)) : foreignText(spaceName)}, ${shortDate(date)}, ${clock(startHour)}`;
 
 const briefWhen = ({ date, startHour, freeFrom }: ReadableBooking): string =>
   `${shortDate(date)}, ${hours(startHour, freeFrom)}`;
