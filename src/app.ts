@@ -186,9 +186,8 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     }),
   );
   const { publicUrl } = config;
-  await app.register(
-    calendarFeedRoute({ findFeed: createFeedSearch(core), isSuspended, queries, publicUrl, logId: core.logId }),
-  );
+  const findFeed = createFeedSearch(core);
+  await app.register(calendarFeedRoute({ findFeed, isSuspended, queries, publicUrl, logId: core.logId }));
   const { inbox } = core.mail;
   if (inbox !== undefined) inboxPages(app, inbox);
   await app.register(photoRoute(core));
@@ -199,6 +198,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   await app.register(mcpRoutes({ tools, accessTokens, isSuspended, resources, version: manifest.version }));
   await registerConsole(app, {
     ...core,
+    findFeed,
     isSuspended,
     readModels: projector.readModels,
     connectedApps: authorizationServer.connectedApps,

@@ -46,7 +46,8 @@ export const calendarFeedRoute =
       const [secret = '', extension] = request.params.file.split(/(?=\.ics$)/);
       const checkedAt = performance.now();
       const feed = extension === undefined ? undefined : await deps.findFeed(secret);
-      if (feed === undefined) return sendError(reply, 'ResourceNotFound', NO_FEED);
+      // The address of a door hangs where people read it, and shows them no other day.
+      if (feed === undefined || feed.isDoor) return sendError(reply, 'ResourceNotFound', NO_FEED);
       // The connection has closed, so nothing need be read.
       if ((await ofFeed.take(feed.feedId, reply.raw)) === undefined) return reply.hijack();
       if ((await ofAccount.take(accountKey(feed.account), reply.raw)) === undefined) return reply.hijack();

@@ -10,7 +10,7 @@ import { calendarFeeds, space } from './aggregates.ts';
 import type { CommandDeps } from './command-deps.ts';
 import type { CommandContext } from './command-handler.ts';
 
-type AddFeed = Pick<FeedContent, 'showsNames'> & {
+type AddFeed = Pick<FeedContent, 'showsNames' | 'isDoor'> & {
   readonly userId: string;
   readonly account: Account;
   readonly spaceId?: number;
@@ -34,10 +34,18 @@ export function createCalendarFeedCommands({ handler, credentials }: CommandDeps
     ): Promise<{ readonly feedId: FeedId; readonly secret: string } | Refusal> {
       const ofSpace = await spaceOf(command);
       if (isRefusal(ofSpace)) return ofSpace;
-      const { userId, account, showsNames } = command;
+      const { userId, account, showsNames, isDoor } = command;
       const secret = feedSecretFormat.make();
       const hash = feedSecretFormat.hash(secret);
-      const wanted = { userId, account, showsNames, hash, preview: feedSecretFormat.preview(secret), ...ofSpace };
+      const wanted = {
+        userId,
+        account,
+        showsNames,
+        hash,
+        preview: feedSecretFormat.preview(secret),
+        ...ofSpace,
+        ...defined({ isDoor }),
+      };
       let added: CalendarFeedAdded['data'] | undefined;
       const outcome = await handler.execute(
         streamOf.venue_feeds(userId),

@@ -2,6 +2,7 @@ import { fastifyCookie } from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FindFeed } from '../auth/calendar-feeds.ts';
 import type { PasswordReset } from '../auth/password-reset.ts';
 import type { SignUps } from '../auth/sign-ups.ts';
 import type { IsSuspended } from '../auth/suspension.ts';
@@ -35,6 +36,7 @@ import { missing } from './parts/answer.ts';
 import { type ConsoleRoutes, type Handler, isOfKind, type PageDeps, type Routes } from './parts/routes.ts';
 import { Form } from './parts/typed-form.ts';
 import type { AccountOf } from './parts/visit.ts';
+import { doorPage } from './public/door.ts';
 import { openPageViews } from './public/page-views.ts';
 import { publicPages } from './public/public-pages.ts';
 import { type Cookies, createCookies } from './sessions/cookies.ts';
@@ -64,6 +66,7 @@ export type ConsoleDeps = Omit<PageDeps, 'sessions' | 'pageViews'> & {
   readonly passwordReset: PasswordReset;
   readonly users: Pick<Users, 'byEmail'>;
   readonly isSuspended: IsSuspended;
+  readonly findFeed: FindFeed;
   readonly signUps: SignUps;
   readonly settings: LimitSettings & {
     readonly secretKey: SecretKey;
@@ -132,6 +135,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       unsubscribeRoutes(routes, { unsubscribing: deps.mailContent.unsubscribing, accountName: renderer.nameOf });
     });
     publicPages(scope, { ...deps, views: pageViews });
+    doorPage(scope, deps);
     scope.addHook('onClose', () => pageViews.stop());
     contactRoutes(links, deps.contactConfirmation, renderer.nameOf);
     await scope.register(async (files) => {

@@ -168,8 +168,9 @@ function fieldsOf(event: Readable<Recorded>): Fields {
     case 'ApiKeyRevoked':
       return { status: 'revoked' };
     case 'CalendarFeedAdded': {
-      const { userId, spaceId, showsNames, preview } = event.data;
-      return { userId, spaceId, shows: showsNames ? 'names' : 'busy times', address: preview };
+      const { userId, spaceId, showsNames, isDoor, preview } = event.data;
+      const shows = `${showsNames ? 'names' : 'busy times'}${isDoor ? ' at the door' : ''}`;
+      return { userId, spaceId, shows, address: preview };
     }
     case 'CalendarFeedEnded':
       return { userId: event.data.userId, status: 'ended' };

@@ -6,5 +6,5 @@ import { toPublicAccount } from './account.ts';
 export const toOperatorCalendarFeed = (feed: CalendarFeedDocument) => ({
   id: feed.feedId,
   account: toPublicAccount(feed.owner),
-  ...picked(feed, ['userId', 'spaceId', 'showsNames', 'preview', 'addedAt']),
+  ...picked(feed, ['userId', 'spaceId', 'showsNames', 'isDoor', 'preview', 'addedAt']),
 });

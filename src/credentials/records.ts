@@ -26,7 +26,10 @@ export type IssuedKey = {
 export const ISSUED_KEYS: Collection<IssuedKey> = { name: 'apiKeyIndex', kind: 'record', indexes: [] };
 
 /** A calendar feed. It never changes. */
-export type IssuedFeed = Pick<CalendarFeedAdded['data'], 'feedId' | 'userId' | 'account' | 'spaceId' | 'showsNames'>;
+export type IssuedFeed = Pick<
+  CalendarFeedAdded['data'],
+  'feedId' | 'userId' | 'account' | 'spaceId' | 'showsNames' | 'isDoor'
+>;
 
 /** Calendar feeds by the SHA-256 of the secret in their address. */
 export const ISSUED_FEEDS: Collection<IssuedFeed> = { name: 'calendarFeedIndex', kind: 'record', indexes: [] };
@@ -133,4 +136,4 @@ const idIn = ({ stream }: StoredEvent, prefix: string): string => stream.slice(p
 
 /** The record of a feed. */
 export const issuedFeed = (feed: IssuedFeed): IssuedFeed =>
-  picked(feed, ['feedId', 'userId', 'account', 'showsNames', 'spaceId']);
+  picked(feed, ['feedId', 'userId', 'account', 'showsNames', 'spaceId', 'isDoor']);

@@ -1,5 +1,5 @@
 import { type Account, accountKey } from './account.ts';
-import { type Decision, refuse } from './decision.ts';
+import { type Decision, refuse, refuseField } from './decision.ts';
 import type { CalendarFeedAdded, CalendarFeedEnded, CalendarFeedEvent } from './events.ts';
 import { type FeedId, feedId } from './ids.ts';
 import { MAX_FEEDS } from './limits.ts';
@@ -45,6 +45,8 @@ export function addCalendarFeed(
 ): Decision<CalendarFeedAdded> {
   if (active.length >= MAX_FEEDS)
     return refuse('ValidationError', `A user can have at most ${MAX_FEEDS} calendar feeds; revoke one first.`);
+  if (command.isDoor && command.spaceId === undefined)
+    return refuseField('space', 'must be one space for a sheet at its door');
   return [{ type: 'CalendarFeedAdded', data: { ...command, feedId: idOf(command.userId, added + 1) } }];
 }
 

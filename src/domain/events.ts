@@ -166,6 +166,8 @@ export type FeedContent = {
   readonly spaceId?: SpaceId;
   /** False: only when something is busy. */
   readonly showsNames: boolean;
+  /** Read as a sheet at the door of the space, instead of as a calendar. */
+  readonly isDoor?: true;
 };
 
 type OfFeed = { readonly feedId: FeedId; readonly userId: string; readonly account: Account };

@@ -344,6 +344,23 @@ test('the month and day views use the time zone of the community', async () => {
   expect((await community.open('/console/calendar?month=2026-99')).status).toBe(422);
 });
 
+test('a sheet at the door of a space is added among the feeds, and ends like one', async () => {
+  const wanted = { as: 'door', shows: 'busy' };
+  const form = await community.open('/console/feeds');
+  const refused = await community.send(form, '/console/feeds', { ...wanted, space: 'all' });
+  expect(refused.status).toBe(422);
+  expect(refused.text).toContain('one space');
+  const address = secretIn(await community.send(form, '/console/feeds', { ...wanted, space: '1' }));
+  expect(address).toMatch(/\/door\/vbs_feed_\w{38}$/);
+  const sheet = () => fetch(address.replace(/^https?:\/\/[^/]+/, running.url));
+  expect((await sheet()).status).toBe(200);
+  const list = await community.open('/console/feeds');
+  expect(list.text).toContain('Busy only, at the door');
+  const [action = ''] = /\/console\/feeds\/[^"]+\/revoke/.exec(list.text) ?? [];
+  await community.send(list, action, {});
+  await eventually(async () => expect((await sheet()).status).toBe(404));
+});
+
 test('a calendar feed is added in the console, shows its address once, serves the calendar and ends when it is revoked', async () => {
   const northwind = new Browser(running.url);
   await northwind.signIn(running.demo.brands[1].user);

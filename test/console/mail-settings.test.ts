@@ -29,7 +29,7 @@ const stored = () => running.service.core.mailContent.preferences.get(userId, ac
 const ticked = ({ text }: Page): readonly string[] =>
   [...text.matchAll(/name="kind"\s+value="(\w+)" checked/g)].map(([, kind]) => kind ?? '');
 const ALL = [
-  ...['BookingRequested', 'AnswerDue', 'BookingCancelled', 'BookingExpired'],
+  ...['BookingRequested', 'AnswerDue', 'BookingCancelled', 'BookingExpired', 'Message'],
   ...['BookingMoveAsked', 'BookingMoveEnded', 'BookingMoved', 'ReviewPublished', 'EventTomorrow'],
 ];
 
@@ -43,6 +43,7 @@ test('each user turns kinds on and off, and only differences from the default ar
     AnswerDue: false,
     BookingCancelled: false,
     BookingExpired: false,
+    Message: false,
     BookingMoveAsked: false,
     BookingMoveEnded: false,
     BookingMoved: false,
@@ -81,6 +82,7 @@ test('a brand chooses for all its bookings at once, and has no page for a space'
       'BookingDeclined',
       'BookingCancelled',
       'BookingExpired',
+      'Message',
       'BookingMoveAsked',
       'BookingMoveEnded',
       'BookingMoved',

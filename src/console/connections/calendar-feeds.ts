@@ -27,12 +27,17 @@ export function calendarFeedPages(routes: Routes, { commands, queries, users }: 
     const spaceId = typed === ALL || typed === '' ? undefined : idOf(typed);
     if (spaceId === undefined && typed !== ALL && typed !== '') return listPage(visit, NO_SUCH_SPACE);
     const showsNames = form.text('shows') !== BUSY;
+    const isDoor = form.text('as') === DOOR || undefined;
     const outcome = await commands.calendarFeeds.add(
-      { userId: user.id, account, showsNames, ...defined({ spaceId }) },
+      { userId: user.id, account, showsNames, ...defined({ spaceId, isDoor }) },
       context,
     );
     if (isRefusal(outcome))
-      return listPage(visit, outcome.refused === 'ResourceNotFound' ? NO_SUCH_SPACE : problemOf(outcome));
+      return listPage(
+        visit,
+        outcome.refused === 'ResourceNotFound' ? NO_SUCH_SPACE : problemOf(outcome, { space: 'Space' }),
+      );
+    if (isDoor) return newDoorSheet(`${settings.publicUrl}/door/${outcome.secret}`);
     return secretPage({
       title: 'New calendar feed',
       heading: 'Calendar feed added',
@@ -82,8 +87,20 @@ it without affecting the others.`
 /** Whether a user may see and revoke a feed: a Manager those of every member, the others their own. */
 const isTheirs = (visit: Visit, userId: string): boolean => may(visit, 'Manager') || userId === visit.user.id;
 
+const newDoorSheet = (secret: string) =>
+  secretPage({
+    title: 'New sheet at a door',
+    heading: 'Sheet at the door added',
+    back: { href: FEEDS, label: 'Calendar feeds' },
+    secret,
+    advice:
+      'Open this address on the screen at the door now, or print the page. It will not be shown again, and anyone who has it ' +
+      'can see what takes the space today.',
+  });
+
 const ALL = 'all';
 const BUSY = 'busy';
+const DOOR = 'door';
 const NO_SUCH_SPACE: Problems = { space: 'Choose one of your spaces.' };
 
 /** @param address of the feed. Under `webcal:`, programs on this device subscribe to it */
@@ -114,6 +131,18 @@ ${
     ],
   })
 }
+${
+  account.kind === 'Community' &&
+  choices({ name: 'as', label: 'It is for', problems }, 'radio', [
+    { value: 'calendar', label: 'A calendar program', checked: form.text('as') !== DOOR },
+    {
+      value: DOOR,
+      label: 'A screen at the door of a space',
+      hint: 'A page with what takes the space today',
+      checked: form.text('as') === DOOR,
+    },
+  ])
+}
 ${choices({ name: 'shows', label: 'It shows', problems }, 'radio', [
   { value: 'names', label: 'Names', hint: shows, checked: !isBusy },
   { value: BUSY, label: 'Busy only', hint: 'When something is taken or closed, and nothing else', checked: isBusy },
@@ -139,7 +168,7 @@ function feedTable(
       'long',
       (feed) => html`${named(scopeOf(feed))}<br><code class="muted small nowrap">${feed.preview}</code>`,
     ),
-    column('Shows', 'small', ({ showsNames }) => (showsNames ? 'Names' : 'Busy only')),
+    column('Shows', 'small', shownBy),
     column('User', 'small long', ({ userId, addedAt }) => {
       const email = emails.get(userId);
       return html`${email === undefined ? 'a former user' : named(email)}<br><span
@@ -149,6 +178,9 @@ class="muted">added ${moment(visit, addedAt)}</span>`;
   ]);
 }
 
+const shownBy = ({ showsNames, isDoor }: CalendarFeedDocument): string =>
+  `${showsNames ? 'Names' : 'Busy only'}${isDoor ? ', at the door' : ''}`;
+
 const revokeButton = (visit: Visit, { feedId, preview }: CalendarFeedDocument): Html =>
   confirm(visit, `${FEEDS}/${feedId}/revoke`, {
     open: 'Revoke…',
@@ -156,4 +188,4 @@ const revokeButton = (visit: Visit, { feedId, preview }: CalendarFeedDocument): 
     submit: 'Revoke feed',
     removes: true,
   })`Revoke
-the feed ${preview}? Calendar programs that use its address get nothing more. This cannot be undone.`;
+the feed ${preview}? Whatever uses its address gets nothing more. This cannot be undone.`;
