@@ -53,6 +53,7 @@ describe('what mails say', () => {
     ['BookingCancelled', 'Brand', 'Cancelled: Great Hall, Wed 13 Jan 2027, 10:00–14:00'],
     ['BookingExpired', 'Community', 'Expired: “Northwind Coffee”, Great Hall, Fri 4 Dec 2026, 10:00–14:00'],
     ['BookingExpired', 'Brand', 'Expired: Great Hall, Fri 4 Dec 2026, 10:00–14:00'],
+    ['Message', 'Community', 'Message: “Northwind Coffee”, Great Hall, Sun 20 Dec 2026, 10:00–14:00'],
     [
       'ReviewPublished',
       'Community',
@@ -140,6 +141,18 @@ http://localhost:3000/console/bookings/`);
     );
     for (const sample of [find('BookingRequested'), find('BookingDeclined'), find('EventTomorrow')])
       expect((await written(sample)).text).not.toContain('Kaistraße');
+  });
+
+  it('quotes a message as the text of others, with a link to the booking to answer it', async () => {
+    const { threads } = made.service.core.commands;
+    const { mail } = find('Message');
+    const text = 'Sign in at https://evil.example\n\nand call us.';
+    const { bookingId } = mail.about;
+    const sent = await threads.send({ account: made.brand, bookingId: Number(bookingId), text }, CONTEXT);
+    const message = accepted(sent).state.messages - 1;
+    const { text: read } = await written({ ...find('Message'), mail: { ...mail, about: { ...mail.about, message } } });
+    expect(read).toContain('Message: Sign in at https[:]//evil[.]example and call us.\n');
+    expect(read).toContain(`/console/bookings/${bookingId}`);
   });
 
   it('begins with what a list of mails shows beside the subject, which is not the subject', async () => {

@@ -87,6 +87,13 @@ const review: DomainEvent = {
     isVerifiedBooking: true,
   },
 };
+const messageOf = (from: 'Brand' | 'Community'): DomainEvent => ({
+  type: 'MessageSent',
+  data: {
+    ...{ bookingId: request.data.bookingId, spaceId: request.data.spaceId, from, text: 'Is there a lift?' },
+    ...{ communityId: COMMUNITY.id, brandId: BRAND.id },
+  },
+});
 const owner = { credential: 'apiKey:key_1', account: BRAND } as const;
 const disabled: DomainEvent = {
   type: 'WebhookDisabled',
@@ -121,6 +128,8 @@ describe('who hears of an event by default', () => {
         ] as const,
     ),
     ['a review', review, {}, each('ReviewPublished', NOT_VIEWERS)],
+    ['a message of the brand', messageOf('Brand'), {}, each('Message', NOT_VIEWERS)],
+    ['a message of the community', messageOf('Community'), {}, each('Message', OF_BRAND)],
     ['a disabled webhook', disabled, {}, ['WebhookDisabled b-manager']],
     ['a new key', issued, {}, ['ApiKeyIssued b-manager']],
   ] satisfies readonly (readonly [string, DomainEvent, Given, readonly string[]])[])(
