@@ -64,7 +64,7 @@ export type ConsoleDeps = Omit<PageDeps, 'sessions' | 'pageViews'> & {
   readonly onSignOut: AuthorizationServer['onSignOut'];
   readonly resetAttempts: AuthorizationServer['resetAttempts'];
   readonly passwordReset: PasswordReset;
-  readonly users: Pick<Users, 'byEmail'>;
+  readonly users: Pick<Users, 'byEmail' | 'markRead'>;
   readonly isSuspended: IsSuspended;
   readonly findFeed: FindFeed;
   readonly signUps: SignUps;
@@ -101,6 +101,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     limits,
     feed,
     renderer,
+    users,
     clock,
     settings: deps.settings,
   });

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IsSuspended } from '../auth/suspension.ts';
+import type { Users } from '../auth/users.ts';
 import { type Account, type AccountKind, accountKey } from '../domain/account.ts';
+import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { isAtLeast, type Role } from '../domain/roles.ts';
 import { isTurnUsedUp, nextSlice } from '../event-loop/slices.ts';
@@ -44,6 +46,7 @@ export type PageHandlerDeps = SessionDeps & {
   readonly limits: Pick<ConsoleLimits, 'addForm'>;
   readonly feed: Pick<LiveFeed, 'mark'>;
   readonly renderer: PageRenderer;
+  readonly users: Pick<Users, 'markRead'>;
   readonly clock: Clock;
   readonly settings: Settings;
 };
@@ -80,8 +83,20 @@ const isRefresh = ({ headers }: FastifyRequest): boolean => headers['x-live-refr
 
 /** Answers requests for pages: session, visit, handler, page. */
 export function createPageHandler(deps: PageHandlerDeps) {
-  const { signedIn, isSuspended, sessions, cookies, submitOnce, limits, feed, renderer, clock, publicUrl, settings } =
-    deps;
+  const {
+    signedIn,
+    isSuspended,
+    sessions,
+    cookies,
+    submitOnce,
+    limits,
+    feed,
+    renderer,
+    users,
+    clock,
+    publicUrl,
+    settings,
+  } = deps;
   const uploads = createTurns(PAGES_AT_ONCE);
   const largeForms = createTurns(LARGE_FORMS_AT_ONCE);
   const turns = createTurns(PAGES_AT_ONCE);
@@ -149,7 +164,14 @@ export function createPageHandler(deps: PageHandlerDeps) {
     // A request that a sign-up began with comes with a message of its own.
     const restored = visit.restored !== undefined && left.length === 0 ? [FORM_RESTORED] : [];
     const flash = [...left, ...restored, ...(content.flash ?? [])];
-    return renderer.render(request, reply, visit, { ...content, flash }, live);
+    const shownTo = { ...visit, user: await readerOf(visit, content) };
+    return renderer.render(request, reply, shownTo, { ...content, flash }, live);
+  }
+
+  /** The user, who has read what the page shows. */
+  async function readerOf({ user, context }: Visit, { read }: PageContent): Promise<Visit['user']> {
+    const reader = read === undefined ? user : await users.markRead(user.id, read, context);
+    return isRefusal(reader) ? user : reader;
   }
 
   async function visitOf(request: FastifyRequest, reply: FastifyReply, current: CurrentSession): Promise<Visit> {

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { User } from '../auth/users.ts';
 import { type Account, accountInWords, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { html } from '../html/html.ts';
@@ -50,7 +49,7 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
   const pendingOf = async (account: Account): Promise<number> =>
     account.kind === 'Community' ? queries.bookings.count(account, 'Pending', MOST_PENDING + 1) : 0;
 
-  const unreadOf = async ({ account }: Visit, { read = {} }: User): Promise<number> =>
+  const unreadOf = async ({ account, user: { read = {} } }: Visit): Promise<number> =>
     (await queries.threads.unread(account, read)).length;
 
   return {
@@ -71,7 +70,7 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
       const [others, pending, unread] = await Promise.all([
         othersOf(visit),
         ifAvailable(pendingOf(account)),
-        ifAvailable(unreadOf(visit, content.user ?? visit.user)),
+        ifAvailable(unreadOf(visit)),
       ]);
       const navigation = rail(visit, { others, pending, unread, path: url });
       const titleWithCount =

@@ -91,6 +91,24 @@ test('a message is unread for each member until that member, or a colleague, ans
   expect((await colleague.open('/console/inbox')).text).not.toMatch(UNREAD);
 });
 
+test('a page that only offers to switch to the account of the booking reads nothing', async () => {
+  const id = await booking();
+  const brandAccount = { kind: 'Brand', id: brandId(running.demo.brands[1].id) } as const;
+  const house = { kind: 'Community', id: communityId(running.demo.communities[0].id) } as const;
+  const user = { email: 'both@harbour.example', password: 'correct horse battery' };
+  const { core } = running.service;
+  const { id: userId } = accepted(await core.users.add({ ...user, accounts: [brandAccount, house] }, BY_OPERATOR));
+  const both = await signedIn(user);
+  await brand.send(await brand.open(pageOf(id)), `${pageOf(id)}/messages`, { text: 'Hello?' });
+  const marks = async () => (await core.users.get(userId))?.read ?? {};
+  const offered = await both.open(pageOf(id));
+  expect(offered.status).toBe(404);
+  expect(await marks()).toEqual({});
+  await both.send(offered, '/console/account', { account: `Community:${house.id}` });
+  await both.open(pageOf(id));
+  expect(Object.keys(await marks())).toEqual([String(id)]);
+});
+
 test('refuses 4,001 characters, keeps what was typed, and takes nothing from a Viewer or another account', async () => {
   const id = await booking();
   const page = await brand.open(pageOf(id));

@@ -4,6 +4,7 @@ import { isLetIn, type Standing } from '../../domain/admission.ts';
 import type { Until } from '../../domain/as-of.ts';
 import { startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
+import { defined } from '../../domain/defined.ts';
 import { amount } from '../../html/formats.ts';
 import { type Html, html, named, written } from '../../html/html.ts';
 import { newBrandNote } from '../find/new-brand-note.ts';
@@ -25,12 +26,12 @@ import { canEnd, deadlineOver } from '../requests/decisions.ts';
 import { recentReasons } from '../requests/inbox-reads.ts';
 import { moveLink, waitingMove } from '../requests/move-views.ts';
 import { momentOfInput, timeline } from './booking-timeline.ts';
-import { markRead, messageForms, messagesCard, notesCard } from './messages.ts';
+import { messageForms, messagesCard, newlyRead, notesCard } from './messages.ts';
 import { answerForm, canAnswer, canReview, reviewForm } from './review-form.ts';
 
 /** The page of a single booking, and the actions that each party may take on it. */
 export function bookingPages(routes: ConsoleRoutes, deps: PageDeps): void {
-  const { commands, queries, users } = deps;
+  const { commands, queries } = deps;
   bookingRoutes(routes, queries).get('/console/bookings/:id', 'Viewer', bookingPage);
 
   bookingRoutes(routes.brand, queries).post('/console/bookings/:id/review', 'Coordinator', async (visit, booking) => {
@@ -82,7 +83,6 @@ export function bookingPages(routes: ConsoleRoutes, deps: PageDeps): void {
       queries.threads.ofBooking(booking),
       isCommunity ? queries.threads.notesOf(account, booking) : undefined,
     ]);
-    const reader = await markRead(users, visit, messages);
     const other = named(isCommunity ? booking.brandName : (community?.name ?? 'The community'));
     const brand = brands?.get(booking.brandId) ?? LET_IN;
     return {
@@ -92,7 +92,7 @@ export function bookingPages(routes: ConsoleRoutes, deps: PageDeps): void {
       back: backTo(visit, { href: '/console/bookings', label: isCommunity ? 'Bookings' : 'My bookings' }),
       actions: statusBadge(booking),
       problems,
-      ...(reader !== undefined && { user: reader }),
+      ...defined({ read: newlyRead(visit, messages) }),
       main: html`<div class="split"><div>
 <section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>
 ${bookingFacts(visit, booking, isCommunity ? undefined : community?.name)}

@@ -4,7 +4,7 @@ import { toTimestamp } from '../../domain/calendar.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import type { BookingId } from '../../domain/ids.ts';
 import { BOOKING_NOTE, THREAD_MESSAGE } from '../../domain/limits.ts';
-import { isUnread } from '../../domain/thread.ts';
+import { isUnread, type ReadMessage } from '../../domain/thread.ts';
 import { counted, momentIn } from '../../html/formats.ts';
 import { type Html, html, written } from '../../html/html.ts';
 import { type ReadableNote, UNREAD_FOR_MS } from '../../queries/threads.ts';
@@ -57,17 +57,14 @@ export function messageForms(routes: ConsoleRoutes, { commands, queries }: PageD
 const pathOf = (visit: Visit, { bookingId }: ReadableBooking): string =>
   withVia(visit, `/console/bookings/${bookingId}`);
 
-/** Remembers that the reader has seen these messages. @returns the reader if that is new */
-export async function markRead(
-  users: PageDeps['users'],
-  { user, account, context, now }: Visit,
+/** The last of these messages, if it is new to the reader. */
+export function newlyRead(
+  { user, account, now }: Visit,
   messages: readonly ReadableMessage[],
-): Promise<Visit['user'] | undefined> {
+): ReadMessage | undefined {
   const last = messages.at(-1);
   if (last === undefined || !isUnread(last, account, user.read ?? {})) return undefined;
-  const since = toTimestamp(now - UNREAD_FOR_MS);
-  const marked = await users.markRead(user.id, { bookingId: last.bookingId, at: last.at, since }, context);
-  return isRefusal(marked) ? undefined : marked;
+  return { bookingId: last.bookingId, at: last.at, since: toTimestamp(now - UNREAD_FOR_MS) };
 }
 
 /** The messages of a booking, the newest last, and the form for another one. @param other the name of the other party */

@@ -1,5 +1,5 @@
-import type { User } from '../../auth/users.ts';
 import type { Role } from '../../domain/roles.ts';
+import type { ReadMessage } from '../../domain/thread.ts';
 import type { Html, Interpolated } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
 import type { Problems } from './typed-form.ts';
@@ -24,8 +24,8 @@ export type PageContent = {
   readonly problems?: Problems;
   readonly status?: 200 | 403 | 404 | 409 | 503;
   readonly flash?: readonly Flash[];
-  /** The reader, if the page has marked messages as read. */
-  readonly user?: User;
+  /** The message that the reader has read once the page is shown. */
+  readonly read?: ReadMessage;
 };
 
 /** A redirect (303) to another page, which shows the message once. */

@@ -24,7 +24,7 @@ export type PageDeps = {
   readonly queries: Queries;
   readonly users: Pick<
     Users,
-    'get' | 'membersOf' | 'verifyPassword' | 'changePassword' | 'setRole' | 'removeMember' | 'shortlist' | 'markRead'
+    'get' | 'membersOf' | 'verifyPassword' | 'changePassword' | 'setRole' | 'removeMember' | 'shortlist'
   >;
   readonly addressConfirmation: AddressConfirmation;
   readonly contactConfirmation: ContactConfirmation;
