@@ -25,7 +25,7 @@ function addCommands(apiKey: Command): void {
     ],
     `Exactly one of --community and --brand is required.
 Permission flags: ${listOf(Permission)}.
-The key of a community may have WriteBookings, too, but is refused (ScopeViolation) when it is used.`,
+The key of a community may have WriteBookings, too: it moves bookings with it, but cannot request any (ScopeViolation).`,
   );
   withAccount(issued, 'the key acts for')
     .option(

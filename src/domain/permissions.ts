@@ -14,8 +14,8 @@ export const Permission = {
 export type PermissionName = keyof typeof Permission;
 
 /**
- * All flags; either kind of account may hold them. A Community key may carry WriteBookings too: the endpoint answers it with
- * ScopeViolation (docs/decisions/accounts.md).
+ * All flags; either kind of account may hold them. A Community key may carry WriteBookings too: it moves bookings with it, but
+ * requesting one is answered with ScopeViolation (docs/decisions/accounts.md).
  */
 export const ALL_PERMISSIONS = sumOf(Permission);
 

@@ -360,7 +360,7 @@ describe('issuing an API key', () => {
     expect(help).toContain(`default: ${ALL_PERMISSIONS}, all of them`);
     expect(help).toContain(`Permission flags: ${listOf(Permission)}.`);
     expect(help).toContain(
-      'The key of a community may have WriteBookings, too, but is refused (ScopeViolation) when it is used.',
+      'The key of a community may have WriteBookings, too: it moves bookings with it, but cannot request any (ScopeViolation).',
     );
     expect(help).toContain(`${LABEL.min} to ${LABEL.max} characters`);
     for (const account of [
