@@ -8,9 +8,6 @@ export const CHOSEN_KINDS = [
   'BookingDeclined',
   'BookingCancelled',
   'BookingExpired',
-  'BookingMoveAsked',
-  'BookingMoveEnded',
-  'BookingMoved',
   'ReviewPublished',
   'EventTomorrow',
 ] as const;
