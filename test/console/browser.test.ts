@@ -65,6 +65,7 @@ describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
       const declined = await requested('To decline.');
       const { context, page, complaints } = await openWindow(browser, running.url, screen);
       await signIn(page, user('communities'));
+      await page.goto('/console/inbox');
 
       const card = (text: string) => page.getByRole('article').filter({ hasText: text });
       const said = page.locator(screen.script ? '.notices' : '.flash');
@@ -134,6 +135,7 @@ describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
     const date = freshDate();
     const { context, page, complaints } = await openWindow(browser, running.url, screen);
     await signIn(page, user('brands'));
+    await page.goto('/console/find');
     await page.getByRole('textbox', { name: 'Date' }).fill(date);
     await page.getByRole('button', { name: 'Find spaces' }).click();
     await fits(page, screen.width);

@@ -60,7 +60,7 @@ document.addEventListener('pointerover', ({ target }) => {
   if (part && !cell.title) cell.title = (part.ariaLabel ?? part.textContent).trim().replaceAll(/\s+/g, ' ');
 });
 
-// A click on a free time asks for the hour under the pointer; the keyboard asks for all of it.
+// A click on a free time asks for the hour under the pointer; the keyboard for the first one.
 document.addEventListener('click', (event) => {
   const link = event.target.closest?.('.plan .free > a');
   if (!link || event.detail === 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -68,10 +68,9 @@ document.addEventListener('click', (event) => {
   const isAcross = link.closest('.across') !== null;
   const share = isAcross ? (event.clientX - left) / width : (event.clientY - top) / height;
   const url = new URL(link.href);
-  const [from, until] = ['start', 'until'].map((name) => Number(url.searchParams.get(name)));
+  const [from, until] = ['startHour', 'free'].map((name) => Number(url.searchParams.get(name)));
   const hour = Math.min(until - 1, from + Math.floor(share * (until - from)));
-  url.searchParams.set('start', hour);
-  url.searchParams.set('until', hour + 1);
+  url.searchParams.set('startHour', hour);
   event.preventDefault();
   location.assign(url);
 });
