@@ -105,7 +105,14 @@ export function entryPages({ community }: ConsoleRoutes, { commands, queries }: 
     const { account, now, accountZone } = visit;
     const [spaces, names] = await Promise.all([queries.spaces.list(account), namesList(queries, account.id)]);
     const until = visit.query.text('free');
-    const own = { kind: 'OwnEvent', spaces: typed.space, from: typed.date, start: typed.startHour, until, via: visit.via };
+    const own = {
+      kind: 'OwnEvent',
+      spaces: typed.space,
+      from: typed.date,
+      start: typed.startHour,
+      until,
+      via: visit.via,
+    };
     return {
       title: 'Enter a booking',
       lead: 'For a customer that you look after. It is approved at once, in your name.',
