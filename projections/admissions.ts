@@ -9,7 +9,6 @@ import type {
   BrandAdded,
   CustomerDescribed,
   DomainEvent,
-  ReviewPosted,
 } from '../src/domain/events.ts';
 import { type BrandId, type Cents, type CommunityId, cents, type PlainDate } from '../src/domain/ids.ts';
 import type { PersonalText } from '../src/domain/personal-text.ts';
@@ -25,8 +24,6 @@ type CustomerFigures = {
   /** What was charged, and what of that was refunded. */
   readonly charged: Cents;
   readonly refunded: Cents;
-  /** Absent: it has rated nothing. */
-  readonly ratings?: { readonly count: number; readonly stars: number };
   /** The latest date of a booking that was approved. */
   readonly lastDate?: PlainDate;
 };
@@ -67,14 +64,7 @@ const decided = (document: AdmissionDocument | undefined, event: AdmissionEvent)
 /** Where a community keeps a brand. A brand that no community keeps has no document. */
 const keeperOf = ({ keptBy, brandId }: BrandAdded['data']) => `${keptBy ?? ''}:${brandId}`;
 
-type Folded =
-  | AdmissionEvent
-  | BrandAdded
-  | CustomerDescribed
-  | BookingApproved
-  | BookingCancelled
-  | BookingMoved
-  | ReviewPosted;
+type Folded = AdmissionEvent | BrandAdded | CustomerDescribed | BookingApproved | BookingCancelled | BookingMoved;
 
 const isBrandAdded = (event: DomainEvent): event is BrandAdded => event.type === 'BrandAdded';
 
@@ -124,12 +114,6 @@ export const admissions = projection<AdmissionDocument, Folded>({
       const { figures } = document;
       const cancelled = figures.cancelled + (cancelledBy === 'Brand' ? 1 : 0);
       return { ...document, figures: { ...figures, cancelled, refunded: cents(figures.refunded + refund) } };
-    },
-    ReviewPosted(document, { data: { rating } }) {
-      if (document?.figures === undefined) return document;
-      const { count, stars } = document.figures.ratings ?? { count: 0, stars: 0 };
-      const ratings = { count: count + 1, stars: stars + rating };
-      return { ...document, figures: { ...document.figures, ratings } };
     },
   },
 });

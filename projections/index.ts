@@ -8,6 +8,7 @@ import { brands } from './brands.ts';
 import { calendarFeeds } from './calendar-feeds.ts';
 import { closures } from './closures.ts';
 import { communities } from './communities.ts';
+import { customerRatings } from './customer-ratings.ts';
 import { housePhotos } from './house-photos.ts';
 import { houseTexts } from './house-texts.ts';
 import { messages } from './messages.ts';
@@ -29,6 +30,7 @@ export const projections = [
   housePhotos,
   brands,
   admissions,
+  customerRatings,
   availability,
   closures,
   bookings,

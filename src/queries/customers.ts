@@ -1,4 +1,5 @@
 import { type AdmissionDocument, admissionKey, admissions } from '../../projections/admissions.ts';
+import { type CustomerRatingsDocument, customerRatings } from '../../projections/customer-ratings.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Brand } from '../domain/brand.ts';
@@ -11,7 +12,11 @@ import { foldedName, isCalled, wordsOf } from '../domain/searched-text.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** A customer as its community reads it. */
-export type Customer = Opened<AdmissionDocument> & Pick<Brand, 'name'>;
+export type Customer = Opened<AdmissionDocument> &
+  Pick<Brand, 'name'> & {
+    /** Absent: it has rated nothing. */
+    readonly ratings?: CustomerRatingsDocument;
+  };
 
 /** Customers that are read at a time while they are searched. */
 const READ_TOGETHER = 200;
@@ -59,8 +64,17 @@ const allOf = declareQuery(
 export function createCustomerQueries({ readModels, personalData }: Pick<QueryDeps, 'readModels' | 'personalData'>) {
   const documents = readModels.collection(admissions);
 
-  const readable = async (found: readonly AdmissionDocument[]): Promise<readonly Customer[]> =>
-    (await personalData.openCustomers(found)).map((each) => ({ ...each, name: each.name ?? `Brand ${each.brandId}` }));
+  async function readable(found: readonly AdmissionDocument[]): Promise<readonly Customer[]> {
+    const [opened, ratings] = await Promise.all([
+      personalData.openCustomers(found),
+      readModels.collection(customerRatings).getMany(found.map(admissionKey)),
+    ]);
+    return opened.map((each) => ({
+      ...each,
+      name: each.name ?? `Brand ${each.brandId}`,
+      ...defined({ ratings: ratings.get(admissionKey(each)) }),
+    }));
+  }
 
   /**
    * Customers by name.

@@ -39,7 +39,11 @@ test('an event that some read models cannot handle stops only those, until an op
     expect([ready.status, await ready.json()]).toEqual([
       503,
       expect.objectContaining({
-        readModels: { reviews: expect.stringContaining('failing'), spaceRatings: expect.stringContaining('failing') },
+        readModels: {
+          customerRatings: expect.stringContaining('failing'),
+          reviews: expect.stringContaining('failing'),
+          spaceRatings: expect.stringContaining('failing'),
+        },
       }),
     ]);
   });
@@ -66,7 +70,7 @@ test('an event that some read models cannot handle stops only those, until an op
   expect(await venue(dataDir, 'api-key', 'list')).toMatchObject({ code: 0, stderr: '' });
   expect(await venue(dataDir, 'verify')).toMatchObject({ code: 1, stderr: expect.stringContaining('reviews') });
 
-  for (const name of ['reviews', 'spaceRatings']) {
+  for (const name of ['customerRatings', 'reviews', 'spaceRatings']) {
     const why = ['--event', eventId, '--reason', 'posted by a test'];
     expect(await venue(dataDir, 'read-model', 'skip', name, ...why)).toMatchObject({ code: 0, stderr: '' });
   }

@@ -124,13 +124,14 @@ function typedBefore(restored: Form | undefined): TypedForms {
 const saved = ({ brandId: id }: Customer, isChanged: boolean) =>
   isChanged ? done(customerPath(id), 'Saved.') : nothingToDo(customerPath(id), 'Nothing has changed.');
 
-function figuresView({ settings: { currency } }: CommunityVisit, { name, figures }: Customer): Html {
+function figuresView({ settings: { currency } }: CommunityVisit, customer: Customer): Html {
+  const { name, figures } = customer;
   const facts = [
     ['Booked', counted(figures?.booked ?? 0, 'booking')],
     ['Paid', amount(paidOf(figures), currency)],
     ['Cancelled by it', String(figures?.cancelled ?? 0)],
     ['Latest day', figures?.lastDate === undefined ? 'none' : shortDate(figures.lastDate)],
-    ['Rated', ratedOf(figures) || 'not yet'],
+    ['Rated', ratedOf(customer) || 'not yet'],
   ] as const;
   return html`<section class="card"><h2>So far</h2>
 <dl class="facts">${facts.map(([label, value]) => html`<dt>${label}</dt><dd>${value}</dd>`)}</dl>

@@ -93,13 +93,11 @@ const customerTable = ({ settings: { currency } }: CommunityVisit, customers: re
     column('Paid', 'number', ({ figures }) => amount(paidOf(figures), currency)),
     column('Cancelled', 'number', ({ figures }) => String(figures?.cancelled ?? 0)),
     column('Latest', '', ({ figures }) => (figures?.lastDate === undefined ? '' : shortDate(figures.lastDate))),
-    column('Rated', '', ({ figures }) => ratedOf(figures)),
+    column('Rated', '', ratedOf),
   ]);
 
-export const ratedOf = (figures: Customer['figures']): Html | string =>
-  figures?.ratings === undefined
-    ? ''
-    : ratingText({ average: figures.ratings.stars / figures.ratings.count, count: figures.ratings.count });
+export const ratedOf = ({ ratings }: Customer): Html | string =>
+  ratings === undefined ? '' : ratingText({ average: ratings.stars / ratings.count, count: ratings.count });
 
 const MARKS = { trusted: 'Trusted', turnedAway: 'Blocked', admitted: undefined } as const;
 
