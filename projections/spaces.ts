@@ -41,8 +41,9 @@ export const spaces = projection<SpaceDocument, Exclude<SpaceEvent, SpacePhotosC
   indexes: [
     { fields: ['communityId', 'spaceId'] },
     { fields: ['spaceId'] },
-    { fields: ['communityId', 'spaceId'], where: { isPublished: 'yes' } },
-    { fields: ['spaceId'], where: { isPublished: 'yes' } },
+    // Published ones. Indexes of the same fields, one of them partial, would have the same name on MongoDB.
+    { fields: ['isPublished', 'communityId', 'spaceId'] },
+    { fields: ['isPublished', 'spaceId'] },
   ],
   key: (event) => String(event.data.spaceId),
   on: {
