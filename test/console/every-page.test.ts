@@ -20,6 +20,8 @@ const OTHER_STATES: Readonly<Record<string, readonly string[]>> = {
   'a request that was just answered, or needs a confirmation': ['.decided', 'p:first-child', '.to-approve'],
   'a brand that has to be let in first': ['.about-brand'],
   'few spaces, or one whose events end at half hours': ['.ruler', '.halves'],
+  'a booking with messages': ['.messages'],
+  'a sheet at the door': ['.door'],
   'photos that are being sent': ['.uploads progress', '.dragged'],
   'bookings in several time zones': ['.zone'],
   'own events, and what is in their way': ['.own > .why', '[name="booking"]'],
