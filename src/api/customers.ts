@@ -7,7 +7,6 @@ import { errors } from '../contract/schemas/errors.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { communityId } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
-import { Unavailable } from '../runtime/unavailable.ts';
 import { contextOf } from './access.ts';
 import { sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
@@ -53,9 +52,7 @@ export const customerRoutes =
         const command = { communityId: owner, name, wanted: detailsOfCustomer(details) };
         const added = await commands.customers.add(command, contextOf(request));
         if (isRefusal(added)) return sendRefusal(reply, added);
-        const customer = await queries.customers.get(owner, added.brandId);
-        if (customer === undefined) throw new Unavailable(`The read models do not show customer ${added.brandId} yet`);
-        return reply.code(201).send(toCustomerDto(customer));
+        return reply.code(201).send(toCustomerDto(await queries.customers.added(owner, added.brandId)));
       },
     );
   };

@@ -93,15 +93,21 @@ export async function createBookingCommands(deps: CommandDeps, home: BookingHome
     throw new Error(`${stream} does not hold the booking of its idempotency key`);
   }
 
-  async function request(command: RequestCommand, context: CommandContext): Promise<ReadableBooking | Refusal> {
-    const { brandId, details, idempotencyKey, entry } = command;
+  async function request(
+    command: RequestCommand & Partial<Entered>,
+    context: CommandContext,
+  ): Promise<ReadableBooking | Refusal> {
+    const { brandId, details, idempotencyKey, enteredBy, entry } = command;
     const { spaceId } = details;
     const [space, brand, fingerprint] = await Promise.all([
       readModels.collection(spaces).get(String(spaceId)),
       readModels.collection(brands).get(String(brandId)),
       idempotencyKey === undefined ? undefined : fingerprintFor(brandId, details),
     ]);
-    if (space === undefined) return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
+    if (space === undefined || (enteredBy !== undefined && space.communityId !== enteredBy))
+      return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
+    if (enteredBy !== undefined && brand?.keptBy !== enteredBy)
+      return refuse('BookingNotAllowed', `Brand ${brandId} is no customer that you look after. It requests itself.`);
     if (brand === undefined) return refuse('ResourceNotFound', `There is no brand ${brandId}.`);
     if (isRefusal(fingerprint)) return fingerprint;
     const [claim, known] = await Promise.all([
@@ -130,26 +136,10 @@ export async function createBookingCommands(deps: CommandDeps, home: BookingHome
 
   return {
     /** Requests a booking. Resolves to the booking as requested, even if it was made by an earlier request with its idempotency key. */
-    request,
+    request: (command: RequestCommand, context: CommandContext) => request(command, context),
 
     /** Enters a booking of a customer that the community looks after. Refuses other brands, and spaces of others. */
-    async enter(
-      { communityId, ...command }: RequestCommand & { readonly communityId: CommunityId; readonly entry: Entry },
-      context: CommandContext,
-    ): Promise<ReadableBooking | Refusal> {
-      const [space, brand] = await Promise.all([
-        readModels.collection(spaces).get(String(command.details.spaceId)),
-        readModels.collection(brands).get(String(command.brandId)),
-      ]);
-      if (space?.communityId !== communityId)
-        return refuse('ResourceNotFound', `There is no space ${command.details.spaceId}.`);
-      if (brand?.keptBy !== communityId)
-        return refuse(
-          'BookingNotAllowed',
-          `Brand ${command.brandId} is no customer that you look after. It requests itself.`,
-        );
-      return request(command, context);
-    },
+    enter: (command: RequestCommand & Entered, context: CommandContext) => request(command, context),
 
     approve: ({ bookingId: id, ...command }: ApproveBooking, context: CommandContext) =>
       home.onBooking(id, context, async (stored) => {
@@ -186,8 +176,10 @@ type RequestCommand = {
   readonly brandId: BrandId;
   readonly details: BookingDetails;
   readonly idempotencyKey?: string;
-  readonly entry?: Entry;
 };
+
+/** A booking that a community enters itself. */
+type Entered = { readonly enteredBy: CommunityId; readonly entry: Entry };
 
 /** A booking at the moment it was requested, with the texts as they were sent: the event holds them sealed. */
 function asRequested(data: BookingRequested['data'], details: BookingDetails, at: Timestamp): ReadableBooking {

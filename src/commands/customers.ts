@@ -64,17 +64,10 @@ export function createCustomerCommands(
       : refuseField('fees', `has space ${other.spaceId}, which the community does not have`);
   }
 
-  async function describe(
-    command: Describe<CustomerDetails> & OfCustomer,
-    texts: CustomerTexts,
-    context: CommandContext,
-  ) {
-    const stream = streamOf.venue_customer(command.communityId, command.brandId);
-    return (
-      (await feesOfOthers(command.communityId, command)) ??
-      handler.execute(stream, customer, context, (prices) => describeCustomer(prices, command, texts))
+  const describe = (command: Describe<CustomerDetails> & OfCustomer, texts: CustomerTexts, context: CommandContext) =>
+    handler.execute(streamOf.venue_customer(command.communityId, command.brandId), customer, context, (prices) =>
+      describeCustomer(prices, command, texts),
     );
-  }
 
   return {
     /** Adds a customer that nobody signs in to. Refuses the name of another one of the community (`ValidationError`). */
@@ -105,7 +98,8 @@ export function createCustomerCommands(
     /** Changes what a community keeps about a customer. `wanted`: new values, `null` for none. @param command `seen`: what the saved page showed */
     async describe(command: Describe<CustomerDetails> & OfCustomer, context: CommandContext) {
       const stored = await known(command);
-      return isRefusal(stored) ? stored : describe(command, await textsOf(stored), context);
+      if (isRefusal(stored)) return stored;
+      return (await feesOfOthers(command.communityId, command)) ?? describe(command, await textsOf(stored), context);
     },
 
     /** Trusts a customer, blocks it, or neither. Blocking cancels its requests. @returns how many it cancelled */

@@ -1,5 +1,5 @@
 import type { Admission, CustomerStanding } from './admission.ts';
-import { type Changes, changesOf, type Describe, withChanges } from './changed-values.ts';
+import { changesOf, type Describe, withChanges } from './changed-values.ts';
 import {
   AGREED_PRICES,
   type AgreedPrices,
@@ -7,7 +7,7 @@ import {
   type CustomerDetails,
   type CustomerTexts,
 } from './customer-details.ts';
-import { type Decision, isRefusal, type refuseField } from './decision.ts';
+import { type Decision, isRefusal } from './decision.ts';
 import type { CustomerDescribed } from './events.ts';
 import { type BrandId, type Cents, type CommunityId, cents } from './ids.ts';
 
@@ -27,11 +27,7 @@ export function describeCustomer(
   { communityId, brandId, ...command }: Describe<CustomerDetails> & OfCustomer,
   texts: CustomerTexts,
 ): Decision<CustomerDescribed> {
-  const changes: Changes<CustomerDetails> | ReturnType<typeof refuseField> = changesOf<CustomerDetails>(
-    { ...texts, ...prices },
-    command,
-    CUSTOMER_RULES,
-  );
+  const changes = changesOf<CustomerDetails>({ ...texts, ...prices }, command, CUSTOMER_RULES);
   if (isRefusal(changes)) return changes;
   return Object.keys(changes).length === 0
     ? []

@@ -159,8 +159,9 @@ function withLowered(request: BookingRequested['data'], event: BookingEvent): Bo
   return { ...request, ...event.data.lowered, totalPrice: event.data.totalPrice };
 }
 
-/** Whether a booking may still be cancelled. */
-export const isOpen = ({ status }: BookingState): boolean => status === 'Pending' || status === 'Approved';
+/** Whether a booking may still be cancelled or moved. */
+export const isOpen = ({ status }: Pick<BookingState, 'status'>): boolean =>
+  status === 'Pending' || status === 'Approved';
 
 /** An event, as far as the state after it depends on it. */
 export type Leading =

@@ -6,7 +6,6 @@ import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { communityId } from '../domain/ids.ts';
 import { placeIn, placeText } from '../queries/customers.ts';
-import { Unavailable } from '../runtime/unavailable.ts';
 import { Cursor, cursorOf, Input, Limit, Next, Notice, notice, wrongCursor } from './lists.ts';
 import { type Tool, type ToolDeps, tool } from './tool.ts';
 
@@ -50,9 +49,6 @@ export const addCustomer = ({ commands, queries }: ToolDeps): Tool =>
       const owner = communityId(caller.account.id);
       const command = { communityId: owner, name, wanted: detailsOfCustomer(details) };
       const added = await commands.customers.add(command, { actor: actorOf(caller), correlationId, ...trace });
-      if (isRefusal(added)) return added;
-      const customer = await queries.customers.get(owner, added.brandId);
-      if (customer === undefined) throw new Unavailable(`The read models do not show customer ${added.brandId} yet`);
-      return toCustomerDto(customer);
+      return isRefusal(added) ? added : toCustomerDto(await queries.customers.added(owner, added.brandId));
     },
   });

@@ -9,6 +9,7 @@ import { type BrandId, type CommunityId, communityId } from '../domain/ids.ts';
 import type { Opened } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
 import { foldedName, isCalled, wordsOf } from '../domain/searched-text.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** A customer as its community reads it. */
@@ -54,12 +55,6 @@ const called = declareQuery(
   [communityId(1), 'a'],
 );
 
-const allOf = declareQuery(
-  admissions,
-  (owner: CommunityId): Find<AdmissionDocument> => ({ where: { communityId: owner, isCustomer: 'yes' } }),
-  [communityId(1)],
-);
-
 /** The customers of a community: brands that it looks after, or has approved a booking of. */
 export function createCustomerQueries({ readModels, personalData }: Pick<QueryDeps, 'readModels' | 'personalData'>) {
   const documents = readModels.collection(admissions);
@@ -74,6 +69,13 @@ export function createCustomerQueries({ readModels, personalData }: Pick<QueryDe
       name: each.name ?? `Brand ${each.brandId}`,
       ...defined({ ratings: ratings.get(admissionKey(each)) }),
     }));
+  }
+
+  /** A brand that is a customer of the community. */
+  async function get(owner: CommunityId, brandId: BrandId): Promise<Customer | undefined> {
+    const stored = await documents.get(admissionKey({ communityId: owner, brandId }));
+    const [customer] = await readable(stored?.isCustomer === undefined ? [] : [stored]);
+    return customer;
   }
 
   /**
@@ -104,10 +106,12 @@ export function createCustomerQueries({ readModels, personalData }: Pick<QueryDe
   }
 
   return {
-    /** A brand that is a customer of the community. */
-    async get(owner: CommunityId, brandId: BrandId): Promise<Customer | undefined> {
-      const stored = await documents.get(admissionKey({ communityId: owner, brandId }));
-      const [customer] = await readable(stored?.isCustomer === undefined ? [] : [stored]);
+    get,
+
+    /** A customer that was just added. @throws {Unavailable} if the read models do not show it yet */
+    async added(owner: CommunityId, brandId: BrandId): Promise<Customer> {
+      const customer = await get(owner, brandId);
+      if (customer === undefined) throw new Unavailable(`The read models do not show customer ${brandId} yet`);
       return customer;
     },
 
@@ -122,8 +126,6 @@ export function createCustomerQueries({ readModels, personalData }: Pick<QueryDe
         isBlocked: stored?.admission === 'turnedAway',
       };
     },
-
-    count: (owner: CommunityId): Promise<number> => documents.count(allOf(owner)),
 
     page,
 

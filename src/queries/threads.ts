@@ -1,5 +1,5 @@
 import { type BookingNoteDocument, bookingNotes } from '../../projections/booking-notes.ts';
-import { type BookingDocument, bookings } from '../../projections/bookings.ts';
+import type { BookingDocument } from '../../projections/bookings.ts';
 import { type MessageDocument, messages, type ReadableMessage } from '../../projections/messages.ts';
 import { type ThreadDocument, threads } from '../../projections/threads.ts';
 import type { Find } from '../document-store/document-store.ts';
@@ -10,7 +10,7 @@ import { type BookingId, type Timestamp, bookingId as toBookingId } from '../dom
 import type { Opened } from '../domain/personal-text.ts';
 import type { NamedActor } from '../domain/shown-actor.ts';
 import { isUnread, type ReadMarks } from '../domain/thread.ts';
-import { isVisibleBooking, ownedBy } from './booking-pages.ts';
+import { ownedBy } from './booking-pages.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { BRAND, COMMUNITY } from './samples.ts';
 
@@ -89,12 +89,6 @@ export function createThreadQueries({ readModels, personalData, names, clock }: 
       const since = toTimestamp(clock() - UNREAD_FOR_MS);
       const found = await readModels.collection(threads).list(lastOfOthers(account, since));
       return found.filter((last) => isUnread(last, account, read)).map(({ bookingId }) => bookingId);
-    },
-
-    /** Bookings of an account by their ids, as lists show them. */
-    async bookingsOf(account: Account, ids: readonly BookingId[]): Promise<readonly BookingDocument[]> {
-      const found = await Promise.all(ids.map((id) => readModels.collection(bookings).get(String(id))));
-      return found.filter((one) => one !== undefined).filter((one) => isVisibleBooking(account, one));
     },
   };
 }

@@ -82,7 +82,7 @@ test('a booking of a customer moves at once, and repeating the request with its 
   const owner = communityId(house.id);
   const customer = accepted(await commands.customers.add({ communityId: owner, name: 'Choir' }, CONTEXT));
   const details = { spaceId: spaceId(hall), date: nextDay() as PlainDate, startHour: 10 };
-  const entered = { communityId: owner, brandId: customer.brandId, details, entry: {}, idempotencyKey: 'form-1' };
+  const entered = { enteredBy: owner, brandId: customer.brandId, details, entry: {}, idempotencyKey: 'form-1' };
   const { bookingId } = accepted(await commands.bookings.enter(entered, CONTEXT));
   const startTime = nextDay();
   expect((await move(bookingId, { startTime }, house.key)).json()).toMatchObject({

@@ -91,7 +91,7 @@ test('a booking of a customer that the community looks after moves at once', asy
   const { commands } = running.service.core;
   const customer = accepted(await commands.customers.add({ communityId: HARBOUR.id, name: 'Choir' }, CONTEXT));
   const details = { spaceId: spaceId(1), date: freshDate(), startHour: 10 };
-  const entry = { communityId: HARBOUR.id, brandId: customer.brandId, details, entry: {} };
+  const entry = { enteredBy: HARBOUR.id, brandId: customer.brandId, details, entry: {} };
   const { bookingId } = accepted(await commands.bookings.enter(entry, CONTEXT));
   const date = freshDate();
   const moved = await ask(manager, bookingId, { date, startHour: '11' });

@@ -50,7 +50,7 @@ onEachPair((current) => {
     for (const date of DATES)
       for (const startHour of [9, 11]) {
         const details = { spaceId: spaceId(spaces[0] ?? 0), date: date as PlainDate, startHour };
-        const entry = { brandId: brandId(customer.brandId), communityId: owner, details, entry: {} };
+        const entry = { brandId: brandId(customer.brandId), enteredBy: owner, details, entry: {} };
         made.push(accepted(await core.commands.bookings.enter(entry, CONTEXT)).bookingId);
       }
 

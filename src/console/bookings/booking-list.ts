@@ -80,7 +80,7 @@ ${!isWrong && filterTabs(filter)}
   /** The bookings with an unread message, of whatever day and state. */
   async function unreadMessages({ account, user: { read = {} } }: Visit): Promise<Html> {
     const ids = await queries.threads.unread(account, read);
-    const unread = await queries.threads.bookingsOf(account, ids.slice(0, PER_PAGE));
+    const unread = await queries.requests.some(account, ids.slice(0, PER_PAGE));
     const party = await otherPartyOf(queries, account, unread);
     return html`<div id="unread-messages" class="stack full" data-live-region>${
       unread.length > 0 && html`<h2>Unread messages</h2>${bookingTable(unread, party, 'Bookings with unread messages')}`

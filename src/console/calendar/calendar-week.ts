@@ -1,5 +1,4 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import { daysLater, isPlainDate, toPlainDate } from '../../domain/calendar.ts';
 import { termsOn } from '../../domain/day-terms.ts';
 import type { BookingId, PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
@@ -16,14 +15,6 @@ export const WEEK = '/console/calendar/week';
 export const SPACES_PER_PAGE = 12;
 /** Bookings, closed times and own events of a space on one day; the rest are counted. */
 const MOST_ENTRIES = 4;
-
-/** Monday to Sunday of the week of a date. */
-export function weekOf(date: PlainDate): readonly PlainDate[] {
-  const day = Temporal.PlainDate.from(date);
-  const monday = toPlainDate(day.subtract({ days: day.dayOfWeek - 1 }));
-  // The calendar ends with the year 9999, in the middle of a week.
-  return Array.from({ length: 7 }, (_, index) => daysLater(monday, index)).filter(isPlainDate);
-}
 
 /** What a week shows of some spaces. */
 export type Week = {

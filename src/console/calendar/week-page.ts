@@ -6,12 +6,13 @@ import { html, namedText } from '../../html/html.ts';
 import { missing } from '../parts/answer.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, ENTER, neighbours, pager } from '../parts/links.ts';
+import { weekOf } from '../parts/month-days.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { idOf } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
 import { bookingPanel } from './booking-panel.ts';
 import { calendarTabs } from './calendar-tabs.ts';
-import { SPACES_PER_PAGE, WEEK, type Week, weekOf, weekTable } from './calendar-week.ts';
+import { SPACES_PER_PAGE, WEEK, type Week, weekTable } from './calendar-week.ts';
 
 /** A community's week: its spaces by day. */
 export function weekPages({ community }: ConsoleRoutes, { queries }: PageDeps): void {

@@ -84,7 +84,7 @@ export function entryPages({ community }: ConsoleRoutes, { commands, queries }: 
       if (!('date' in day)) continue;
       const details = { spaceId: space.spaceId, date: day.date, startHour, ...further };
       const idempotencyKey = `console:${key}:${day.date}`;
-      const command = { communityId: account.id, brandId, details, entry, ...(key !== '' && { idempotencyKey }) };
+      const command = { enteredBy: account.id, brandId, details, entry, ...(key !== '' && { idempotencyKey }) };
       const outcome = await commands.bookings.enter(command, context);
       if (!isRefusal(outcome)) booked.push({ ...outcome, text: whenOf(outcome) });
       // With one day, the form comes back with what was typed.

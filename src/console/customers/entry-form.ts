@@ -7,11 +7,11 @@ import { CUSTOMER_CONTACT, MESSAGE, NAME } from '../../domain/limits.ts';
 import { AMOUNT_RULE, parseAmount } from '../../domain/pricing.ts';
 import { MAX_SERIES_DAYS, type SeriesDay, seriesDays } from '../../domain/series.ts';
 import type { Space } from '../../domain/space.ts';
-import { clock, shortDate } from '../../html/formats.ts';
+import { shortDate } from '../../html/formats.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
-import { choices, dateField, field, problemOf, select, textArea } from '../parts/forms.ts';
+import { choices, dateField, field, HOUR_OPTIONS, problemOf, select, textArea } from '../parts/forms.ts';
 import { readDate } from '../parts/typed-dates.ts';
-import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
+import { type Form, idOf, idOrZero, type Problems } from '../parts/typed-form.ts';
 import { NAMES_LIST } from './customer-names.ts';
 
 const FIELDS = [
@@ -43,7 +43,7 @@ export function readEntry(
 ): { readonly entered: Entered; readonly problems?: undefined } | { readonly problems: Problems } {
   const space = spaces.find((each) => String(each.spaceId) === typed.space);
   const { date, problem } = typed.date === '' ? { problem: 'Choose a day.' } : readDate(typed.date);
-  const startHour = typed.startHour === '0' ? 0 : idOf(typed.startHour);
+  const startHour = idOrZero(typed.startHour);
   const days = readDays(typed, date);
   const eventFee = typed.eventFee === '' ? undefined : parseAmount(typed.eventFee);
   const guests = typed.guests === '' ? undefined : (idOf(typed.guests) ?? Number.NaN);
@@ -98,8 +98,6 @@ export const filledIn = (query: Form): TypedEntry => {
   return isPlainDate(typed.date) ? { ...typed, date: shortDate(typed.date) } : typed;
 };
 
-const HOURS = Array.from({ length: 24 }, (_, hour) => ({ value: String(hour), label: clock(hour) }));
-
 /** The fields in the order in which a caller tells them. */
 export function entryFields(typed: TypedEntry, spaces: readonly Space[], problems: Problems, today: PlainDate): Html {
   const control = <N extends keyof TypedEntry>(name: N, label: string) => ({
@@ -125,7 +123,7 @@ ${field({
 })}
 ${select({ ...control('space', 'Space'), options })}
 <div class="fields-row">${dateField({ ...control('date', 'Day'), required: true, earliest: today })}
-${select({ ...control('startHour', 'Start'), options: HOURS })}</div>
+${select({ ...control('startHour', 'Start'), options: HOUR_OPTIONS })}</div>
 ${repeatFields(typed, problems, today)}
 <div class="fields-row">${field({ ...control('guests', 'Guests'), attributes: { inputmode: 'numeric' } })}
 ${field({

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { eachOf, type Refusal, sentenceWith } from '../../domain/decision.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import { type Flags, LABEL, MAX_TYPED_PASSWORD, PASSWORD } from '../../domain/limits.ts';
+import { clock } from '../../html/formats.ts';
 import { escapeText, flag, type Html, html, type Interpolated, namedText, raw } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { momentInField, shownInField } from './typed-dates.ts';
@@ -146,6 +147,12 @@ export function select({ value = '', options, ...rest }: Field & { readonly opti
       html`<option value="${option.value}"${flag('selected', option.value === String(value))}>${option.label}</option>`,
   )}</select>`;
 }
+
+/** The hours at which something begins. */
+export const HOUR_OPTIONS: readonly Option[] = Array.from({ length: 24 }, (_, hour) => ({
+  value: String(hour),
+  label: clock(hour),
+}));
 
 type Described = Pick<Control, 'name' | 'label' | 'hint' | 'problems'>;
 

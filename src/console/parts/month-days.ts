@@ -1,13 +1,21 @@
-import { toPlainDate } from '../../domain/calendar.ts';
+import { isPlainDate, toPlainDate } from '../../domain/calendar.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import { type Html, html } from '../../html/html.ts';
 
 const SHORT_WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
+const mondayOf = (day: Temporal.PlainDate): Temporal.PlainDate => day.subtract({ days: day.dayOfWeek - 1 });
+
+/** Monday to Sunday of the week of a date. The calendar ends with the year 9999, in the middle of a week. */
+export function weekOf(date: PlainDate): readonly PlainDate[] {
+  const monday = mondayOf(Temporal.PlainDate.from(date));
+  return Array.from({ length: 7 }, (_, index) => toPlainDate(monday.add({ days: index }))).filter(isPlainDate);
+}
+
 /** Every day of the weeks (starting on Monday) that a month touches. */
 export function daysOf(month: string): PlainDate[] {
   const first = Temporal.PlainDate.from(`${month}-01`);
-  const start = first.subtract({ days: first.dayOfWeek - 1 });
+  const start = mondayOf(first);
   const weeks = Math.ceil((first.dayOfWeek - 1 + first.daysInMonth) / 7);
   return Array.from({ length: weeks * 7 }, (_, index) => toPlainDate(start.add({ days: index })));
 }

@@ -56,6 +56,9 @@ export class Form {
 export const idOf = (text: string | undefined): number | undefined =>
   text !== undefined && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 
+/** A number that is an id or 0, such as an hour; undefined if it cannot be one. */
+export const idOrZero = (text: string): number | undefined => (text === '0' ? 0 : idOf(text));
+
 /** The errors of a form by field; `''` holds the one that concerns the form as a whole. */
 export type Problems = Readonly<Record<string, string>>;
 

@@ -4,6 +4,7 @@ import { cancellableUntil, expiryOf, startOf } from '../../domain/booking-moment
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import { AMOUNT_RULE, parseAmount } from '../../domain/pricing.ts';
+import { isOpen } from '../../domain/space-day.ts';
 import { amount, hours, longDate, momentIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
@@ -21,7 +22,7 @@ import { inboxPath, listOfForm, type RequestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
 /** Where a form of a booking leads: to its page, or to the list that the form is on. */
-const pathOf = (visit: Pick<Visit, 'via' | 'form'>, { bookingId }: Pick<BookingDocument, 'bookingId'>): string =>
+export const pathOf = (visit: Pick<Visit, 'via' | 'form'>, { bookingId }: Pick<BookingDocument, 'bookingId'>): string =>
   listToReturnTo(visit) ?? withVia(visit, `/console/bookings/${bookingId}`);
 
 /** Answering one request, and cancelling a booking (docs/decisions/console.md). */
@@ -132,8 +133,6 @@ function stillPending({ now }: Pick<Visit, 'now'>, request: ReadableBooking, det
 /** Whether to offer cancellation. The decider checks again. */
 export const canEnd = ({ account, now }: Pick<Visit, 'account' | 'now'>, booking: BookingDocument): boolean =>
   isOpen(booking) && (account.kind === 'Brand' ? cancellableUntil(booking) : startOf(booking)) > now;
-
-const isOpen = ({ status }: BookingDocument): boolean => status === 'Pending' || status === 'Approved';
 
 /** Why a brand cannot cancel a booking any more before it starts; undefined if it can. */
 export function deadlineOver({ now }: Pick<Visit, 'now'>, booking: BookingDocument): string | undefined {

@@ -1,5 +1,6 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import { startOf } from '../../domain/booking-moments.ts';
+import { isOpen } from '../../domain/space-day.ts';
 import { shortDate } from '../../html/formats.ts';
 import { EMPTY, type Html, html, named, namedText } from '../../html/html.ts';
 import type { Queries } from '../../queries/queries.ts';
@@ -21,7 +22,7 @@ export function moveLink(visit: Visit, booking: BookingDocument): Html | undefin
 
 /** Whether to offer moving a booking. The decider checks again. */
 export const canMove = ({ now }: Pick<Visit, 'now'>, booking: BookingDocument): boolean =>
-  (booking.status === 'Pending' || booking.status === 'Approved') && startOf(booking) > now;
+  isOpen(booking) && startOf(booking) > now;
 
 /** The move that waits for an answer, with the forms to answer or withdraw it. */
 export function waitingMove(visit: Visit, booking: BookingDocument): Html | undefined {

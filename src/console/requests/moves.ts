@@ -4,26 +4,22 @@ import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import type { MoveTo } from '../../domain/move-booking.ts';
 import type { Space } from '../../domain/space.ts';
-import { clock, hours, longDate, shortDate, zoneName } from '../../html/formats.ts';
+import { hours, longDate, shortDate, zoneName } from '../../html/formats.ts';
 import { html, named, namedText } from '../../html/html.ts';
 import { type Answer, done, notDone } from '../parts/answer.ts';
-import { listToReturnTo, viaField, withVia } from '../parts/back-link.ts';
-import { dateField, hasProblems, postForm, problemOf, select } from '../parts/forms.ts';
+import { viaField } from '../parts/back-link.ts';
+import { dateField, HOUR_OPTIONS, hasProblems, postForm, problemOf, select } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { bookingRoutes, type ConsoleRoutes, type PageDeps } from '../parts/routes.ts';
 import { readDate } from '../parts/typed-dates.ts';
-import { idOf, type Problems } from '../parts/typed-form.ts';
+import { idOrZero, type Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { reasonField } from './decision-forms.ts';
+import { pathOf } from './decisions.ts';
 import { canMove, movePath } from './move-views.ts';
 
 const FIELDS = ['space', 'date', 'startHour'] as const;
 type TypedMove = Readonly<Record<(typeof FIELDS)[number], string>>;
-
-const HOURS = Array.from({ length: 24 }, (_, hour) => ({ value: String(hour), label: clock(hour) }));
-
-const pathOf = (visit: Pick<Visit, 'via' | 'form'>, { bookingId }: Pick<ReadableBooking, 'bookingId'>): string =>
-  listToReturnTo(visit) ?? withVia(visit, `/console/bookings/${bookingId}`);
 
 /** Asking for a move of a booking, and answering one (docs/decisions/moves.md). */
 export function movePages(routes: ConsoleRoutes, { commands, queries }: PageDeps): void {
@@ -106,7 +102,7 @@ export function movePages(routes: ConsoleRoutes, { commands, queries }: PageDeps
 <span class="muted nowrap">${zoneName(timeZone)}</span>.</p>
 ${select({ ...control('space', 'Space'), options })}
 <div class="fields-row">${dateField({ ...control('date', 'Day'), required: true, earliest })}
-${select({ ...control('startHour', 'Start'), options: HOURS })}</div>
+${select({ ...control('startHour', 'Start'), options: HOUR_OPTIONS })}</div>
 ${!isAtOnce && reasonField(visit, { label: 'Reason (optional)', hint: html`${other} will see it.`, required: false, problems })}
 <p class="small">${
         isAtOnce
@@ -133,7 +129,7 @@ function readMove(
   | { readonly to?: undefined; readonly problems: Problems } {
   const space = spaces.find(({ spaceId }) => String(spaceId) === typed.space);
   const { date, problem } = readDate(typed.date);
-  const startHour = typed.startHour === '0' ? 0 : idOf(typed.startHour);
+  const startHour = idOrZero(typed.startHour);
   const problems = defined({
     space: space === undefined ? 'Choose a space.' : undefined,
     date: problem,
