@@ -39,8 +39,10 @@ export function createReminders({ bookings, readersOf }: Deps): (now: number) =>
     accounts: readonly Account[],
     dueAt: number,
     causeFor: (account: Account) => string = () => `booking-${booking.bookingId}`,
+    further: NewMail['about'] = {},
   ): AsyncGenerator<NewMail> {
-    const id = `${kind}:${booking.bookingId}`;
+    // A booking that moves to another day is tomorrow once more.
+    const id = `${kind}:${booking.bookingId}:${booking.date}`;
     if (reminded.has(id)) return;
     for (const account of accounts)
       for (const userId of await readersOf({ kind, account, about: aboutOf(booking) }))
@@ -49,7 +51,7 @@ export function createReminders({ bookings, readersOf }: Deps): (now: number) =>
           userId,
           cause: causeFor(account),
           account: accountKey(account),
-          about: aboutOf(booking),
+          about: { ...aboutOf(booking), ...further },
           at: toTimestamp(dueAt),
         };
     // Only now: the consumer has stored them all.
@@ -67,7 +69,7 @@ export function createReminders({ bookings, readersOf }: Deps): (now: number) =>
       // The first event of the day makes the mail with all of them.
       const planOf = ({ kind, id }: Account) => `day-${booking.date}-${kind}-${id}`;
       if (dueAt <= now && isTomorrow(booking, now))
-        yield* remind('EventTomorrow', booking, partiesOf(booking), dueAt, planOf);
+        yield* remind('EventTomorrow', booking, partiesOf(booking), dueAt, planOf, { date: booking.date });
     }
     lookedAt = now;
   };

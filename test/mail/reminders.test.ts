@@ -102,11 +102,19 @@ describe('an event that is tomorrow', () => {
     expect(await namesAt(reminders, now + 10 * 60_000)).toEqual(plansOf('2026-12-10'));
   });
 
+  it('is due again once it has moved to another day', async () => {
+    const ending = [approvedOn('2026-12-10', 'Europe/Berlin')];
+    const reminders = remindersOf({ ending });
+    expect(await namesAt(reminders, at('2026-12-09T12:00:00Z'))).toEqual(plansOf('2026-12-10'));
+    ending[0] = approvedOn('2026-12-20', 'Europe/Berlin');
+    expect(await namesAt(reminders, at('2026-12-19T12:00:00Z'))).toEqual(plansOf('2026-12-20'));
+  });
+
   it('is due for a day from then', async () => {
     const [mail] = await Array.fromAsync(
       remindersOf({ ending: [approvedOn('2026-12-10', 'Europe/Berlin')] })(at('2026-12-09T20:00:00Z')),
     );
     expect(mail?.at).toBe('2026-12-09T07:00:00.000Z');
-    expect(mail?.about).toEqual({ bookingId: bookingId(1), spaceId: hall.spaceId });
+    expect(mail?.about).toEqual({ bookingId: bookingId(1), spaceId: hall.spaceId, date: '2026-12-10' });
   });
 });

@@ -1,5 +1,6 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
 import { accountKey, communityOf } from '../../domain/account.ts';
+import { isPlainDate } from '../../domain/calendar.ts';
 import type { CommunityId, PlainDate } from '../../domain/ids.ts';
 import { counted, hours, shortDate, shortened, zoneName } from '../../html/formats.ts';
 import { namedText } from '../../html/html.ts';
@@ -54,10 +55,11 @@ export async function dayPlan(deps: Deps, { mail, reader }: About): Promise<Writ
   };
 }
 
-/** The day of the plan: that of the booking which the mail names. */
+/** The day of the plan. A mail of an earlier release has that of the booking, which may have moved since. */
 async function dateOf({ queries }: Deps, { about }: NewMail, { account }: Reader): Promise<PlainDate | undefined> {
-  const booking = await queries.bookings.get(account, Number(about.bookingId));
-  return booking?.date;
+  const { date } = about;
+  if (typeof date === 'string' && isPlainDate(date)) return date;
+  return (await queries.bookings.get(account, Number(about.bookingId)))?.date;
 }
 
 /** The names of the communities whose spaces a brand has booked. */
