@@ -4,7 +4,7 @@ import { type BookingId, brandId, communityId } from '../../src/domain/ids.ts';
 import { CONTEXT } from '../running-service.fixture.ts';
 import { accountOf, type Calling, type ConnectedApp, type Faces } from './faces.ts';
 import { CHOSEN_KINDS, type Ticked } from './mail-choices.ts';
-import type { Answer, BookingFilter, Caller, Member, Model, Party, Request, Role } from './model.ts';
+import type { Answer, BookingFilter, Caller, Member, Model, Party, Place, Request, Role } from './model.ts';
 import type { ModelledService } from './modelled-service.ts';
 
 /** What the service answered, and what the model says. */
@@ -137,6 +137,46 @@ export class Calls {
     }
     const outcome = await this.#service.core.commands.bookings.cancel({ bookingId, by: accountOf(party) }, CONTEXT);
     return [answerOf(outcome), this.#model.cancel(party, bookingId)];
+  }
+
+  async move(calling: Calling, bookingId: BookingId, to: Place): Promise<Both> {
+    const { spaceId, date, startHour } = to;
+    if (calling.face === 'console') {
+      const fields = { space: String(spaceId), date, startHour: String(startHour), reason: '' };
+      const answer = await this.#faces.console(calling, `/console/bookings/${bookingId}/move`, fields);
+      const isSeen = this.#model.booking(calling.member, bookingId).status === 200;
+      const promised = inConsole(this.#model.move(calling.member, bookingId, to));
+      // A booking that is not seen has no form, and the form offers the spaces of the community alone.
+      const isOther = promised.status === 404 || promised.status === 422;
+      return [withoutBody(answer), isOther ? { status: isSeen ? 422 : 404 } : withoutBody(promised)];
+    }
+    const secret = await this.secretOf(calling);
+    if (calling.face === 'mcp') {
+      const isThere = this.#model.isAt(bookingId, to);
+      const answer = await this.#faces.mcp(secret, 'move_booking', { bookingId, ...to });
+      const promised = withoutBody(toBrand(calling, this.#model.move(calling.name, bookingId, to)));
+      // The tool may be repeated.
+      return [withoutBody(answer), promised.error === 'BookingNotAllowed' && isThere ? { status: 200 } : promised];
+    }
+    const body = { spaceId, startTime: date, startHour };
+    const answer = await this.#faces.rest('POST', `/bookings/${bookingId}/move`, secret, body);
+    return [answer, this.#model.move(nameOf(calling), bookingId, to)];
+  }
+
+  async answerMove(calling: Calling, bookingId: BookingId, accepts: boolean): Promise<Both | undefined> {
+    const party = partyOf(calling);
+    const stored = await this.#service.core.queries.bookings.get(accountOf(party), bookingId);
+    const moveId = stored?.move?.moveId ?? 'none';
+    if (calling.face === 'console') {
+      const fields = { answer: accepts ? 'accept' : 'no', moveId };
+      const answer = await this.#faces.console(calling, `/console/bookings/${bookingId}/move/answer`, fields);
+      const promised = inConsole(this.#model.answerMove(calling.member, bookingId, accepts));
+      return [withoutBody(answer), withoutBody(promised)];
+    }
+    if (stored === undefined) return undefined;
+    const command = { bookingId, by: accountOf(party), moveId, accepts };
+    const outcome = await this.#service.core.commands.moves.answer(command, CONTEXT);
+    return [answerOf(outcome), withoutBody(this.#model.answerMove(party, bookingId, accepts))];
   }
 
   async review(calling: Calling, bookingId: BookingId, rating: number): Promise<Both> {

@@ -1,7 +1,7 @@
 import { accountKey } from '../../src/domain/account.ts';
 import { wants } from '../../src/mail/preferences.ts';
 import { accountOf } from './faces.ts';
-import { CHOSEN_KINDS } from './mail-choices.ts';
+import { CHOSEN_KINDS, type ChosenKind } from './mail-choices.ts';
 import type { Member, Model } from './model.ts';
 import type { ModelledService } from './modelled-service.ts';
 import { same } from './same.ts';
@@ -12,6 +12,7 @@ export async function compareChoices(
   model: Model,
   members: readonly Member[],
   spaces: readonly { readonly id: number; readonly communityId: number }[],
+  kinds: readonly ChosenKind[] = CHOSEN_KINDS,
 ): Promise<void> {
   for (const member of members) {
     const role = model.roleOf(member);
@@ -22,8 +23,8 @@ export async function compareChoices(
     for (const spaceId of [undefined, ...own.map(({ id }) => id)])
       same(
         `What ${member.userId} of ${member.kind} ${member.id} wants to hear of space ${spaceId}`,
-        CHOSEN_KINDS.filter((kind) => wants(chosen, kind, role, spaceId)),
-        CHOSEN_KINDS.filter((kind) => model.mails.choices.wants({ ...member, role }, kind, spaceId)),
+        kinds.filter((kind) => wants(chosen, kind, role, spaceId)),
+        kinds.filter((kind) => model.mails.choices.wants({ ...member, role }, kind, spaceId)),
       );
   }
 }

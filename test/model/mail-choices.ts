@@ -1,5 +1,8 @@
 import type { Member, Party, Role } from './model.ts';
 
+/** The kinds that the release before (`EARLIER`) does not know. */
+export const MOVES = ['BookingMoveAsked', 'BookingMoveEnded', 'BookingMoved'] as const;
+
 /** The kinds of mail that users turn on and off. */
 export const CHOSEN_KINDS = [
   'BookingRequested',
@@ -8,6 +11,7 @@ export const CHOSEN_KINDS = [
   'BookingDeclined',
   'BookingCancelled',
   'BookingExpired',
+  ...MOVES,
   'ReviewPublished',
   'EventTomorrow',
 ] as const;

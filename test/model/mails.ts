@@ -1,5 +1,5 @@
 import { MailChoices } from './mail-choices.ts';
-import type { Booking, Member, Party, Role, Status } from './model.ts';
+import type { Booking, Member, Party, Role } from './model.ts';
 import { clockAt, daysAfter, momentOf, type Zone } from './moments.ts';
 
 const HOUR_MS = 3_600_000;
@@ -9,14 +9,19 @@ export const MAILS_AN_HOUR = 20;
 /** Once the hour is over, a digest is sent within so long. */
 const DIGEST_WITHIN_MS = 60_000;
 
+const isPending = ({ status }: Booking) => status === 'Pending';
+const isNotCancelled = ({ status }: Booking) => status !== 'Cancelled';
 /** As long as what a mail about a booking says is so, it is news. */
 const IS_NEWS_WHILE = {
-  BookingRequested: (status: Status) => status === 'Pending',
-  AnswerDue: (status: Status) => status === 'Pending',
-  BookingApproved: (status: Status) => status !== 'Cancelled',
+  BookingRequested: isPending,
+  AnswerDue: isPending,
+  BookingApproved: isNotCancelled,
   BookingDeclined: () => true,
   BookingCancelled: () => true,
   BookingExpired: () => true,
+  BookingMoveAsked: ({ move }: Booking) => move !== undefined,
+  BookingMoveEnded: isNotCancelled,
+  BookingMoved: isNotCancelled,
   ReviewPublished: () => true,
 };
 /** Whether a user gets at most so many of them in an hour. */
@@ -31,14 +36,18 @@ export type News = {
   /** The user who did it in person. */
   readonly by?: string | undefined;
 };
+type Told = News & { readonly at: number; readonly place: Place | undefined };
 /** A mail to a member of an account. */
 export type Mail = {
   readonly kind: MailKind;
   readonly to: Member;
   readonly at: number;
   readonly booking?: Booking | undefined;
+  /** Where and when the event was to be. The booking may move. */
+  readonly place?: Place | undefined;
   readonly role?: Role;
 };
+type Place = { readonly spaceId: number; readonly date: string };
 
 /** What the mails are about. */
 type World = {
@@ -61,7 +70,7 @@ export class Mails {
   /** The mails to each user who was to get so many that some of them come in one. Which of them is not promised. */
   readonly digested = new Map<string, readonly Mail[]>();
   readonly #world: World;
-  readonly #news: (News & { readonly at: number })[] = [];
+  readonly #news: Told[] = [];
   readonly #made: Mail[] = [];
   /** All mails of which a user gets at most so many in an hour. */
   readonly #limited: Mail[] = [];
@@ -80,7 +89,7 @@ export class Mails {
 
   /** Something has happened. */
   tell(news: News): void {
-    this.#news.push({ ...news, at: this.#world.now() });
+    this.#news.push({ ...news, at: this.#world.now(), place: news.booking && placeOf(news.booking) });
   }
 
   roleChanged(to: Member, role: Role): void {
@@ -136,15 +145,15 @@ export class Mails {
   }
 
   /** One mail to each reader, also if the reader belongs to both parties; a receipt to the member who requests. */
-  #mailsOf({ kind, parties, at, booking, by }: News & { readonly at: number }): readonly Mail[] {
-    const readers = parties.flatMap((party) => this.#readersOf(kind, party, booking));
+  #mailsOf({ kind, parties, at, booking, place, by }: Told): readonly Mail[] {
+    const readers = parties.flatMap((party) => this.#readersOf(kind, party, place));
     const others = readers.filter(({ userId }) => userId !== by);
     const brand: Party = { kind: 'Brand', id: booking?.brandId ?? 0 };
-    const own = this.#readersOf(kind, brand, booking).filter(
+    const own = this.#readersOf(kind, brand, place).filter(
       ({ userId }) => kind === 'BookingRequested' && userId === by,
     );
     const first = new Map(others.toReversed().map((to) => [to.userId, to]));
-    return [...first.values(), ...own].map((to) => ({ kind, at, booking, to }));
+    return [...first.values(), ...own].map((to) => ({ kind, at, booking, place, to }));
   }
 
   /** Requests that expire soon, and the events of tomorrow: each once, and one mail for all events of a day. */
@@ -162,25 +171,26 @@ export class Mails {
   }
 
   #remind(kind: MailKind, parties: readonly Party[], booking: Booking, at: number, cause: string): readonly Mail[] {
-    const readers = parties.flatMap((party) => this.#readersOf(kind, party, booking));
+    const place = placeOf(booking);
+    const readers = parties.flatMap((party) => this.#readersOf(kind, party, place));
     return readers.flatMap((to) => {
       const id = [kind, cause, named(to), to.userId].join();
       if (this.#reminded.has(id)) return [];
       this.#reminded.add(id);
-      return [{ kind, at, booking, to }];
+      return [{ kind, at, booking, place, to }];
     });
   }
 
   /** Whether a mail is still for its reader, and still true. */
-  #isNews({ kind, at, to, role, booking }: Mail): boolean {
+  #isNews({ kind, at, to, role, booking, place }: Mail): boolean {
     if (at + DAY_MS <= this.#world.now()) return false;
-    const readerOf = (about?: Booking) => this.#readersOf(kind, to, about).find(({ userId }) => userId === to.userId);
+    const readerOf = (about?: Place) => this.#readersOf(kind, to, about).find(({ userId }) => userId === to.userId);
     if (kind === 'EventTomorrow')
-      return this.#eventsOf(to, booking?.dto.date).some((one) => readerOf(one) !== undefined);
-    const reader = readerOf(booking);
+      return this.#eventsOf(to, place?.date).some((one) => readerOf(placeOf(one)) !== undefined);
+    const reader = readerOf(place);
     if (reader === undefined) return false;
     if (kind === 'RoleChanged') return reader.role === role;
-    return kind === 'ApiKeyIssued' || booking === undefined || IS_NEWS_WHILE[kind](booking.status);
+    return kind === 'ApiKeyIssued' || booking === undefined || IS_NEWS_WHILE[kind](booking);
   }
 
   /** The approved events of an account on a date, if that is tomorrow. */
@@ -195,14 +205,14 @@ export class Mails {
   }
 
   /** The members who may get a mail, and want it. */
-  #readersOf(kind: MailKind, party: Party, booking: Booking | undefined) {
+  #readersOf(kind: MailKind, party: Party, place: Place | undefined) {
     return this.#world
       .membersOf(party)
       .filter(
         (member) =>
           (kind !== 'ApiKeyIssued' || member.role === 'Manager') &&
           (kind !== 'AnswerDue' || member.role !== 'Viewer') &&
-          this.choices.wants(member, kind, booking?.space.id),
+          this.choices.wants(member, kind, place?.spaceId),
       );
   }
 
@@ -210,6 +220,8 @@ export class Mails {
     return clockAt(this.#world.zoneOf(booking), this.#world.now()).date === daysAfter(booking.dto.date, -1);
   }
 }
+
+const placeOf = ({ space, dto }: Booking): Place => ({ spaceId: space.id, date: dto.date });
 
 /** Whether a mail tells the end of a request that has come among the same mails. */
 const isEnd = ({ kind, to, booking }: Mail, mails: readonly Mail[]): boolean =>

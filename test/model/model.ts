@@ -23,7 +23,7 @@ const WEBHOOKS_PER_KEY = 20;
 const ERASED = 'erased';
 
 const PERMISSION = { ReadAvailability: 1, ReadBookings: 2, WriteBookings: 4, ReadReviews: 8, Webhooks: 16 };
-const EVENT = { BookingRequested: 1, BookingApproved: 2, BookingCancelled: 4, ReviewPosted: 8 };
+const EVENT = { BookingRequested: 1, BookingApproved: 2, BookingCancelled: 4, ReviewPosted: 8, BookingMoved: 16 };
 type Permission = keyof typeof PERMISSION;
 type EventKind = keyof typeof EVENT;
 /** What a role allows, as a sum of permissions. */
@@ -59,10 +59,16 @@ type Interval = { readonly from: number; readonly until: number };
 export type BookingFilter = { readonly startDate?: string; readonly status?: Status };
 export type Status = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
 
+/** Where an event is to be. */
+export type Place = { readonly spaceId: number; readonly date: LocalDate; readonly startHour: number };
+/** A move that waits for the other party. */
+type Move = { readonly askedBy: Party['kind']; readonly askedAt: string; readonly to: Place };
+
 export type Booking = Interval & {
   readonly dto: Record<string, unknown> &
     Readonly<Record<'id' | 'startHour' | 'endHour', number> & { date: LocalDate }>;
   readonly space: Space;
+  readonly move?: Move | undefined;
   readonly brandId: number;
   readonly message?: string;
   readonly madeAt: number;
@@ -107,6 +113,13 @@ const userOf = (by: Caller): string | undefined => (typeof by === 'object' && 'u
 /** A closed time that the clocks skip takes none. */
 const overlaps = (held: Interval, use: Interval, gapMs = 0): boolean =>
   held.from < held.until && held.from < use.until + gapMs && use.from < held.until + gapMs;
+
+const isHour = (hour: number): boolean => Number.isInteger(hour) && hour >= 0 && hour <= 23;
+const endHourOf = ({ terms }: Space, startHour: number): number =>
+  Math.min(23, Math.ceil(startHour + terms.durationHours));
+const placeOf = ({ space, dto: { date, startHour } }: Booking): Place => ({ spaceId: space.id, date, startHour });
+const isAt = (a: Place, b: Place): boolean =>
+  a.spaceId === b.spaceId && a.date === b.date && a.startHour === b.startHour;
 
 /** A delivery that is owed: which registration gets which event of which booking. */
 export type Owed = { readonly webhookId: string; readonly event: EventKind; readonly bookingId: number };
@@ -174,7 +187,8 @@ export class Model {
   runScheduler(): void {
     for (const booking of this.#bookings.values()) {
       if (booking.status === 'Pending' && booking.expiresAt <= this.now) this.#cancel(booking, 'System');
-      if (booking.status === 'Approved' && booking.until <= this.now) booking.status = 'Completed';
+      if (booking.status === 'Approved' && booking.until <= this.now)
+        Object.assign(booking, { status: 'Completed', move: undefined });
     }
   }
 
@@ -259,7 +273,7 @@ export class Model {
     if ('error' in caller) return caller;
     if (caller.kind !== 'Brand') return refused('ScopeViolation');
     const { spaceId, date, startHour, message } = request;
-    if (!Number.isInteger(startHour) || startHour < 0 || startHour > 23) return refused('ValidationError');
+    if (!isHour(startHour)) return refused('ValidationError');
     if (Number.isNaN(Date.parse(date)) || (message ?? '').length > 500) return refused('ValidationError');
     const space = this.#spaces.get(spaceId);
     if (space === undefined) return refused('ResourceNotFound');
@@ -377,6 +391,80 @@ export class Model {
     return { status: 200 };
   }
 
+  /** A party asks for a move, or accepts it by asking for the same. */
+  move(by: Caller, id: number, to: Place): Answer {
+    const caller = this.#caller(by, 'WriteBookings');
+    if ('error' in caller) return caller;
+    if (!isHour(to.startHour) || Number.isNaN(Date.parse(to.date))) return refused('ValidationError');
+    const booking = this.#bookings.get(id);
+    const space = this.#spaces.get(to.spaceId);
+    if (booking === undefined || space === undefined || !this.#bookingsOf(caller).includes(booking))
+      return refused('ResourceNotFound');
+    if (!this.#canMove(booking)) return refused('BookingNotAllowed');
+    if (space.communityId !== booking.space.communityId) return refused('ResourceNotFound');
+    if (isAt(placeOf(booking), to)) return refused('BookingNotAllowed');
+    const { move } = booking;
+    const isSame = move !== undefined && isAt(move.to, to);
+    if (isSame && move.askedBy === caller.kind) return { status: 200, body: this.#dtoOf(booking) };
+    if (move !== undefined && !isSame && move.askedBy !== caller.kind) return refused('BookingNotAllowed');
+    const why = this.#whyNot(space, to.date, to.startHour, booking, caller.kind === 'Brand');
+    if (why !== undefined) return refused(why);
+    if (isSame) return this.#agree(booking, space, to, by);
+    const asked: Move = { askedBy: caller.kind, askedAt: new Date(this.now).toISOString(), to };
+    Object.assign(booking, { move: asked });
+    const others = partiesOf(booking).filter(({ kind }) => kind !== caller.kind);
+    this.mails.tell({ kind: 'BookingMoveAsked', parties: others, booking, by: userOf(by) });
+    return { status: 200, body: this.#dtoOf(booking) };
+  }
+
+  /** A party accepts or declines the move that waits, or takes its own back. */
+  answerMove(by: Caller, id: number, accepts: boolean): Answer {
+    const caller = this.#caller(by, 'WriteBookings');
+    if ('error' in caller) return caller;
+    const booking = this.#bookings.get(id);
+    if (booking === undefined || !this.#bookingsOf(caller).includes(booking)) return refused('ResourceNotFound');
+    const { move } = booking;
+    if (move === undefined || !this.#canMove(booking)) return refused('BookingNotAllowed');
+    if (!accepts) {
+      Object.assign(booking, { move: undefined });
+      const others = partiesOf(booking).filter(({ kind }) => kind !== caller.kind);
+      this.mails.tell({ kind: 'BookingMoveEnded', parties: others, booking, by: userOf(by) });
+      return { status: 200 };
+    }
+    if (move.askedBy === caller.kind) return refused('BookingNotAllowed');
+    const space = this.#space(move.to.spaceId);
+    const why = this.#whyNot(space, move.to.date, move.to.startHour, booking, false);
+    return why === undefined ? this.#agree(booking, space, move.to, by) : refused(why);
+  }
+
+  #canMove = ({ status, from }: Booking): boolean => (status === 'Pending' || status === 'Approved') && from > this.now;
+
+  /** Both parties want a booking elsewhere, for the price at its request. That approves a request. */
+  #agree(booking: Booking, space: Space, { date, startHour }: Place, by: Caller): Answer {
+    const isRequest = booking.status === 'Pending';
+    if (isRequest && booking.expiresAt <= this.now) return refused('BookingNotAllowed');
+    const use = this.#use(space, date, startHour);
+    const { usageHours: _, ...dto } = booking.dto;
+    const times = { date, startHour, endHour: endHourOf(space, startHour), ...this.#usage(space, date, startHour) };
+    Object.assign(booking, {
+      ...use,
+      space,
+      move: undefined,
+      dto: { ...dto, spaceId: space.id, spaceName: space.name, ...times },
+      cancelUntil: use.from - (space.terms.cancelHours ?? 0) * HOUR_MS,
+    });
+    const [community, brand] = partiesOf(booking);
+    this.#tell('BookingMoved', booking);
+    const told = isRequest ? [community] : [community, brand];
+    this.mails.tell({ kind: 'BookingMoved', parties: told, booking, by: userOf(by) });
+    if (isRequest) {
+      Object.assign(booking, { status: 'Approved', wasApproved: true });
+      this.#tell('BookingApproved', booking);
+      this.mails.tell({ kind: 'BookingApproved', parties: [brand], booking, by: userOf(by) });
+    }
+    return { status: 200, body: this.#dtoOf(booking) };
+  }
+
   review(by: Caller, id: number, rating: number, reviewId: () => number): Answer {
     const caller = this.#caller(by, 'WriteBookings');
     if ('error' in caller) return caller;
@@ -450,6 +538,12 @@ export class Model {
     );
   }
 
+  /** Whether an open booking that has not begun is there already. */
+  isAt(id: number, to: Place): boolean {
+    const booking = this.#bookings.get(id);
+    return booking !== undefined && this.#canMove(booking) && isAt(placeOf(booking), to);
+  }
+
   lookUp = (id: number): Booking | undefined => this.#bookings.get(id);
 
   bookingIds = (): readonly number[] => [...this.#bookings.keys()];
@@ -469,9 +563,16 @@ export class Model {
     return role && { party: by, permissions: ALLOWED[role], isRevoked: false };
   }
 
-  /** Why no event can start at an hour. */
-  #whyNot(space: Space, date: LocalDate, hour: number): 'BookingNotAllowed' | 'SlotUnavailable' | undefined {
-    const { noticeHours = 0, horizonDays, gapHours = 0 } = space.terms;
+  /** Why no event can start at an hour. @param leaving a booking that would leave its hours @param hasNotice whether the notice holds */
+  #whyNot(
+    space: Space,
+    date: LocalDate,
+    hour: number,
+    leaving?: Booking,
+    hasNotice = true,
+  ): 'BookingNotAllowed' | 'SlotUnavailable' | undefined {
+    const { horizonDays, gapHours = 0 } = space.terms;
+    const noticeHours = hasNotice ? (space.terms.noticeHours ?? 0) : 0;
     const today = this.#today(space);
     const isTooFar =
       date > yearsAfter(today, MAX_YEARS_AHEAD) || (horizonDays !== undefined && date > daysAfter(today, horizonDays));
@@ -485,7 +586,7 @@ export class Model {
     const isClosed = this.#closedOn(space.id, date).some((closed) =>
       overlaps(closed, use, closed.kind === 'OwnEvent' ? gapMs : 0),
     );
-    const isTaken = this.#heldOn(space, date).some((booking) => overlaps(booking, use, gapMs));
+    const isTaken = this.#heldOn(space, date).some((booking) => booking !== leaving && overlaps(booking, use, gapMs));
     return isClosed || isTaken ? 'SlotUnavailable' : undefined;
   }
 
@@ -509,7 +610,7 @@ export class Model {
   }
 
   #book(space: Space, brandId: number, brandName: string, { message, ...request }: Request, id: number): Booking {
-    const { durationHours, answerHours, cancelHours = 0 } = space.terms;
+    const { answerHours, cancelHours = 0 } = space.terms;
     const { date, startHour } = request;
     const use = this.#use(space, date, startHour);
     const fee = this.#hoursOn(space, date).eventFee;
@@ -517,7 +618,7 @@ export class Model {
       ...use,
       dto: {
         ...{ id, spaceId: space.id, spaceName: space.name, date, startHour, brandName },
-        endHour: Math.min(23, Math.ceil(startHour + durationHours)),
+        endHour: endHourOf(space, startHour),
         totalPrice: (fee + Math.round((fee * SERVICE_FEE_PERCENT) / 100)) / 100,
         createdAt: new Date(this.now).toISOString(),
         ...this.#usage(space, date, startHour),
@@ -538,7 +639,7 @@ export class Model {
 
   /** The other party hears of it, and on the side that ended it the colleagues; of a declined request the brand alone. */
   #cancel(booking: Booking, ender: Party['kind'] | 'System', by?: string): void {
-    booking.status = 'Cancelled';
+    Object.assign(booking, { status: 'Cancelled', move: undefined });
     this.#tell('BookingCancelled', booking);
     const both = partiesOf(booking);
     if (booking.wasApproved || ender === 'Brand')
@@ -559,9 +660,12 @@ export class Model {
     for (const [id, webhook] of this.#webhooks) if (isEnded(webhook, id)) this.#webhooks.delete(id);
   }
 
-  #dtoOf({ dto, status, message, brandId }: Booking) {
+  #dtoOf({ dto, status, message, brandId, move }: Booking) {
+    const waiting = move && {
+      move: { askedBy: move.askedBy, askedAt: move.askedAt, ...move.to, spaceName: this.#space(move.to.spaceId).name },
+    };
     const text = message !== undefined && this.isForgotten(`brand:${brandId}`) ? ERASED : message;
-    return { ...dto, status, ...(text !== undefined && { message: text }) };
+    return { ...dto, status, ...waiting, ...(text !== undefined && { message: text }) };
   }
 
   #reviewOf({ bookingId, body }: Review) {

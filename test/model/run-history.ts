@@ -9,6 +9,7 @@ import { type Both, Calls, partyOf, WRITTEN, writtenBy } from './calls.ts';
 import { compareChoices } from './chosen-mail.ts';
 import { type Calling, Faces } from './faces.ts';
 import { type Day, dateIn, PARTIES, rivalOf, type Step, type World, withoutGap } from './histories.ts';
+import { CHOSEN_KINDS, MOVES } from './mail-choices.ts';
 import { Model, type Party } from './model.ts';
 import { type ModelledService, type Outside, openModelledService } from './modelled-service.ts';
 import { Registrations } from './registrations.ts';
@@ -43,6 +44,8 @@ export async function runHistory(world: World, steps: readonly Step[], outside: 
 
 /** All permissions that the release before knows, too. */
 const KNOWN_PERMISSIONS = 31;
+/** The flag of `BookingMoved`, which it does not know. */
+const MOVED = 16;
 
 class History {
   /** The ids of the service, in the order in which they came. */
@@ -150,9 +153,15 @@ class History {
     await this.take({ do: 'send', isMailAway: false });
   }
 
+  /** The flags of events that the release before knows, too. */
+  #known = (events: number): number => (this.#world.isUpgraded ? events & ~MOVED : events);
+
   #compareChoices(): Promise<void> {
     const members = this.#callers.members().map(({ member }) => member);
-    return compareChoices(this.#service, this.#model, members, this.#spaces);
+    const kinds = this.#world.isUpgraded
+      ? CHOSEN_KINDS.filter((kind) => !MOVES.some((each) => each === kind))
+      : CHOSEN_KINDS;
+    return compareChoices(this.#service, this.#model, members, this.#spaces, kinds);
   }
 
   async #call(step: Step): Promise<Both | undefined> {
@@ -165,12 +174,14 @@ class History {
       case 'reviews':
       case 'approve':
       case 'cancel':
+      case 'move':
+      case 'answerMove':
       case 'review':
         return this.#callBy(this.#callers.at(step.by), step);
       case 'retry':
         return this.#retry?.();
       case 'registerWebhook':
-        return this.#registrations.register(this.#callers.at(step.by), step.events);
+        return this.#registrations.register(this.#callers.at(step.by), this.#known(step.events));
       case 'removeWebhook':
         return this.#registrations.remove(this.#callers.at(step.by), step.webhook);
       case 'webhooks':
@@ -225,6 +236,15 @@ class History {
         return this.#calls.approve(calling, this.#booking(step.booking));
       case 'cancel':
         return this.#calls.cancel(calling, this.#booking(step.booking));
+      case 'move': {
+        const { date, space: spaceId } = this.#spaceDay(step);
+        const to = { spaceId, date, startHour: step.hour };
+        return this.#world.isUpgraded ? undefined : this.#calls.move(calling, this.#booking(step.booking), to);
+      }
+      case 'answerMove':
+        return this.#world.isUpgraded
+          ? undefined
+          : this.#calls.answerMove(calling, this.#booking(step.booking), step.accepts);
       case 'review':
         return this.#calls.review(calling, this.#booking(step.booking), step.rating);
       default:
@@ -389,6 +409,8 @@ type BookingStep =
   | 'reviews'
   | 'approve'
   | 'cancel'
+  | 'move'
+  | 'answerMove'
   | 'review';
 type WebhookStep = 'registerWebhook' | 'removeWebhook' | 'webhooks';
 type MemberStep = 'join' | 'setRole' | 'removeMember' | 'connect' | 'chooseMail';

@@ -1,8 +1,5 @@
-import { keysOf } from '../../src/domain/keys-of.ts';
-import { WEBHOOK_EVENTS } from '../../src/domain/webhook.ts';
 import { logEnd } from '../../src/event-store/event-store.ts';
 import { type MailRecord, messageIdOf } from '../../src/mail/mail-record.ts';
-import { MAILED } from '../../src/mail/recipients.ts';
 import { type OutboxRole, readMarks } from '../../src/outbox/marks.ts';
 import { eventually } from '../eventually.ts';
 import type { Both } from './calls.ts';
@@ -62,7 +59,7 @@ export class Sending {
       });
     await webhooks.start();
     await settled(async () => {
-      await this.#isFannedOut('webhooks', keysOf(WEBHOOK_EVENTS));
+      await this.#isFannedOut('webhooks');
       if ((await webhooks.oldestPendingDelivery()) !== undefined) throw new Error('A delivery waits');
       if (delivered().length < expected.length) throw new Error('Not all have come');
     });
@@ -88,7 +85,7 @@ export class Sending {
     };
     mail.start();
     await settled(async () => {
-      await this.#isFannedOut('mail', MAILED.kinds);
+      await this.#isFannedOut('mail');
       await this.#isStored(mail, isAway);
       if ((await arrivedLines()).length < promised.length) throw new Error('Not all have come');
     });
@@ -171,10 +168,12 @@ export class Sending {
     return arrived.map((each) => arrivedMail(each, byMessage.get(each.mail.messageId ?? ''), this.#model.now));
   }
 
-  async #isFannedOut(role: OutboxRole, kinds: readonly string[]): Promise<void> {
-    const { documents, events } = this.#service.core;
+  async #isFannedOut(role: OutboxRole): Promise<void> {
+    const { core, release } = this.#service;
+    const { documents, events } = core;
     const [end, marks] = [await logEnd(events), await readMarks(documents, role)];
-    if (kinds.some((kind) => (marks[kind] ?? '') < end)) throw new Error('Fan-out has not reached the end of the log');
+    if (release.kinds[role].some((kind) => (marks[kind] ?? '') < end))
+      throw new Error('Fan-out has not reached the end of the log');
   }
 }
 

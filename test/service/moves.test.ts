@@ -6,7 +6,7 @@ import { spaceDay } from '../../src/commands/aggregates.ts';
 import { everyDocument } from '../../src/document-store/queries.ts';
 import { wallDay } from '../../src/domain/calendar.ts';
 import type { SpaceDayEvent } from '../../src/domain/events.ts';
-import { bookedTime, overlaps } from '../../src/domain/held-times.ts';
+import { bookedTime, closedTime, overlaps } from '../../src/domain/held-times.ts';
 import { brandId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { knownEvent } from '../../src/domain/known-event.ts';
 import type { SpaceDay } from '../../src/domain/space-day.ts';
@@ -23,7 +23,7 @@ import { onEachPair } from './on-each-pair.ts';
 
 const ROUNDS = Number(process.env.MOVE_ROUNDS ?? 60);
 const SEED = Number(process.env.MOVE_SEED ?? Date.now() % 1_000_000);
-const DATES = Array.from({ length: 3 }, (_, index) => inDays(40 + index));
+const DATES = Array.from({ length: 6 }, (_, index) => inDays(40 + index));
 /** Where the processes die, each once; the others live. */
 const KILLED_AT = [
   'a move was agreed to, not carried out',
@@ -35,7 +35,7 @@ const KILLED_AT = [
 const PROCESSES = 8;
 
 onEachPair((current) => {
-  test(`eight processes race moves, requests and cancellations under kills: no overlap, nothing lost or held twice (MOVE_SEED=${SEED})`, async () => {
+  test(`eight processes race moves, entries, closures, requests and cancellations under kills: no overlap, nothing lost or held twice (MOVE_SEED=${SEED})`, async () => {
     const { pair, service } = current();
     const { core, config } = service;
     const community = await service.community();
@@ -60,6 +60,7 @@ onEachPair((current) => {
       if (point !== undefined) writeFileSync(fault, `${point}|process`);
       const moves: Moves = {
         community: owner,
+        customer: customer.brandId,
         bookings: made,
         spaces,
         dates: DATES,
@@ -103,7 +104,10 @@ onEachPair((current) => {
     const { wrong, days, moves } = await foldedDays(core.events);
     expect(wrong).toEqual([]);
     const documents = await all();
-    expect(documents.map(({ bookingId }) => bookingId).sort()).toEqual([...made].sort());
+    const entered = ended.flatMap(({ stdout }) => stdout.split('\n').filter(Boolean).map(Number));
+    expect(entered.length).toBeGreaterThan(0);
+    const ids: ReadonlySet<number> = new Set(documents.map(({ bookingId }) => bookingId));
+    expect([...made, ...entered].filter((id) => !ids.has(id))).toEqual([]);
     const heldOn = (id: number) =>
       [...days].filter(([, day]) => [...day.held.keys()].some((held) => held === id)).map(([stream]) => stream);
     for (const { bookingId, spaceId: space, date, status } of documents)
@@ -113,15 +117,15 @@ onEachPair((current) => {
       ]);
     expect(moves).toBeGreaterThan(0);
     recordProof({
-      search: 'Moves of bookings under kills (`npm run test:system -- test/service/moves.test.ts`)',
+      search: 'Moves and entries of bookings under kills (`npm run test:system -- test/service/moves.test.ts`)',
       promise: 'No overlap, no booking lost, nothing held twice once the moves are finished',
-      tried: `${moves} moves by ${PROCESSES} processes`,
+      tried: `${moves} moves and ${entered.length} entries by ${PROCESSES} processes, among closures`,
       seed: SEED,
     });
   }, 300_000);
 });
 
-/** Folds every day of a log, with the events after which bookings overlap. */
+/** Folds every day of a log, with the events after which bookings overlap, or that bring one into closed hours. */
 async function foldedDays(events: Pick<EventStore, 'readAll'>) {
   const days = new Map<string, SpaceDay>();
   const wrong: string[] = [];
@@ -130,6 +134,12 @@ async function foldedDays(events: Pick<EventStore, 'readAll'>) {
     if (!stored.stream.startsWith('spaceDay-')) continue;
     const event = knownEvent<SpaceDayEvent>(stored);
     if (event.type === 'BookingMoved') moves += 1;
+    if (event.type === 'BookingMoved' || event.type === 'BookingRequested') {
+      const wall = wallDay(event.data.date, event.data.timeZone);
+      const closed = [...(days.get(event.stream)?.closed.values() ?? [])].map((hours) => closedTime(wall, hours));
+      if (closed.some((time) => overlaps(time, bookedTime(wall, event.data))))
+        wrong.push(`${event.stream}: closed at ${JSON.stringify(event.data)}`);
+    }
     const day = spaceDay.evolve(days.get(event.stream) ?? spaceDay.initial, event);
     days.set(event.stream, day);
     const times = [...day.held.values()].map(({ request }) =>
