@@ -106,7 +106,7 @@ export class Clients {
       this.#keys.push(accepted(await apiKeys.issue(key, by('set-up'))).apiKeyId);
     }
     for (const account of ACCOUNTS.keys())
-      await this.take({ do: 'register', account, events: 15 }, 0, `set-up-${account}`);
+      await this.take({ do: 'register', account, events: 31 }, 0, `set-up-${account}`);
   }
 
   /** Whether a user has left for so long that a process must know it. */
@@ -125,6 +125,12 @@ export class Clients {
       case 'review': {
         const booking = this.#bookings.at(-1 - action.booking);
         if (booking !== undefined) await this.#onBooking(action, booking, via, id);
+        return;
+      }
+      case 'move':
+      case 'answerMove': {
+        const booking = this.#bookings.at(-1 - action.booking);
+        if (booking !== undefined) await this.#move(action, booking, via, id);
         return;
       }
       case 'close':
@@ -169,15 +175,27 @@ export class Clients {
       const answer = (owner: number) => {
         if (action.do === 'approve')
           return bookings.approve({ bookingId: booking, communityId: communityId(owner) }, context);
-        const party =
-          action.by === 'Brand'
-            ? ({ kind: action.by, id: brandId(owner) } as const)
-            : ({ kind: action.by, id: communityId(owner) } as const);
-        return bookings.cancel({ bookingId: booking, by: party }, context);
+        return bookings.cancel({ bookingId: booking, by: partyOf(action, owner) }, context);
       };
-      const first = await answer(1);
-      // It may belong to the other one.
-      return isRefusal(first) && first.refused === 'ResourceNotFound' ? answer(2) : first;
+      return ofEither(answer);
+    });
+  }
+
+  /** A move has further events, on two days, some of which another try may append. */
+  async #move(action: OfKind<'move' | 'answerMove'>, booking: number, via: number, id: string): Promise<void> {
+    await this.#try(via, id, async ({ commands: { moves }, queries }, context) => {
+      const answered = await ofEither(async (owner: number) => {
+        const party = partyOf(action, owner);
+        const of = { bookingId: booking, by: party };
+        if (action.do === 'move') {
+          const date = this.#date(SPACES[action.space]?.communityId, action.day);
+          const to = { spaceId: spaceId(action.space + 1), date, startHour: action.hour };
+          return moves.move({ ...of, to }, context);
+        }
+        const moveId = (await queries.bookings.get(party, booking))?.move?.moveId ?? 'none';
+        return moves.answer({ ...of, moveId, accepts: action.accepts }, context);
+      });
+      return isRefusal(answered) ? answered : {};
     });
   }
 
@@ -278,6 +296,15 @@ export class Clients {
     return date;
   }
   #user = (name: string): string => this.users.get(name) ?? '';
+}
+
+const partyOf = ({ by: kind }: { readonly by: 'Brand' | 'Community' }, owner: number): Account =>
+  kind === 'Brand' ? { kind, id: brandId(owner) } : { kind, id: communityId(owner) };
+
+/** Asks as the first account of a kind, and as the second if the booking is not the first one's. */
+async function ofEither<R>(ask: (owner: number) => Promise<R | Refusal>): Promise<R | Refusal> {
+  const first = await ask(1);
+  return isRefusal(first) && first.refused === 'ResourceNotFound' ? ask(2) : first;
 }
 
 /** How many events were appended, and which booking was made, if a client could see that. */

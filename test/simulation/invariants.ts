@@ -1,4 +1,4 @@
-import type { Recorded } from '../../src/domain/events.ts';
+import type { EventType, Recorded } from '../../src/domain/events.ts';
 import { messageIdOf } from '../../src/mail/mail-record.ts';
 import type { Clients } from './clients.ts';
 import type { Fleet } from './fleet.ts';
@@ -46,7 +46,7 @@ function wrongAnswers({ clients, log }: World): readonly string[] {
   const byKey = Map.groupBy(requests, ({ key }) => key);
   return clients.tries.flatMap((made) => {
     const { correlationId, outcome, bookingId, key } = made;
-    const found = byCorrelation.get(correlationId) ?? [];
+    const found = (byCorrelation.get(correlationId) ?? []).filter(isOwn);
     const told = `${correlationId} was ${outcome}`;
     if (outcome === 'refused' && found.length > 0) return [`${told}, and ${found[0]?.event.type} is in the log`];
     if (made.events !== undefined && found.length !== made.events)
@@ -63,16 +63,34 @@ function wrongAnswers({ clients, log }: World): readonly string[] {
   });
 }
 
+/** Whether an event is the answer to its command. Each command also finishes the moves that it meets. */
+function isOwn({ event }: LoggedEvent, _: number, all: readonly LoggedEvent[]): boolean {
+  const isMoved = (id: number) =>
+    all.some(({ event: { type, data } }) => type === 'BookingMoved' && data.bookingId === id);
+  if (event.type === 'BookingApproved') return !isMoved(event.data.bookingId);
+  return !MOVE_TYPES.has(event.type);
+}
+const MOVE_TYPES: ReadonlySet<string> = new Set<EventType>([
+  'BookingMoveAsked',
+  'BookingMoveAgreed',
+  'BookingMoved',
+  'BookingMoveEnded',
+  'HoursRefused',
+  'HoursLeft',
+]);
+
 /** Nothing is left to be done. */
 function unfinished({ log, documents, now }: World): readonly string[] {
   const late = [...log.bookings.values()].flatMap(({ id, status, expiry, end }) => {
     const due = status === 'Pending' ? expiry : status === 'Approved' ? end : Number.POSITIVE_INFINITY;
     return due < now() - LATE_MS ? [`Booking ${id} is still ${status}`] : [];
   });
+  const moving = documentsIn(documents, 'bookings').filter(({ isMoving }) => isMoving === 'yes');
   const working = documentsIn(documents, 'closures').filter(({ state }) => state === 'Working');
   const parked = ['fanOutFailures', 'mailFailures'].flatMap((name) => documentsIn(documents, name));
   return [
     ...late,
+    ...moving.map(({ bookingId }) => `A move of booking ${bookingId} is not finished`),
     ...working.map(({ closureId }) => `The closed time ${closureId} is not finished`),
     ...parked.map((failure) => `An event was not handled: ${JSON.stringify(failure)}`),
   ];

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isDeliverable } from '../../src/contract/webhook-payload.ts';
 import { accountKey, partiesOf } from '../../src/domain/account.ts';
-import type { BookingRequested, Recorded } from '../../src/domain/events.ts';
+import type { BookingMoved, BookingRequested, Recorded } from '../../src/domain/events.ts';
 import { knownEvent } from '../../src/domain/known-event.ts';
 import { WEBHOOK_EVENTS } from '../../src/domain/webhook.ts';
 import type { StoredEvent } from '../../src/event-store/event-store.ts';
@@ -16,9 +16,9 @@ const TOLERATED_MS = 30_000;
 type Status = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
 export type Booking = {
   readonly id: number;
-  readonly space: number;
-  readonly start: number;
-  readonly end: number;
+  space: number;
+  start: number;
+  end: number;
   readonly expiry: number;
   status: Status;
   readonly events: LoggedEvent[];
@@ -87,6 +87,12 @@ export class LogChecks {
         if (booking !== undefined) this.#answered(booking, logged);
         break;
       }
+      case 'BookingMoved': {
+        const booking = this.bookings.get(event.data.bookingId);
+        booking?.events.push(logged);
+        if (booking !== undefined) this.#moved(booking, event.data);
+        break;
+      }
       case 'ReviewPosted':
         this.bookings.get(event.data.bookingId)?.events.push(logged);
         break;
@@ -106,20 +112,24 @@ export class LogChecks {
   }
 
   #requested(logged: LoggedEvent, data: BookingRequested['data']): void {
-    const {
-      bookingId: id,
-      spaceId: space,
-      timeZone,
-      date,
-      startHour,
-      durationHours,
-      usageHours = durationHours,
-    } = data;
+    const { bookingId: id, expiresAt } = data;
     if (this.bookings.has(id)) this.#report(`Two requests have the id ${id}`);
-    const start = momentOf(timeZone, date, startHour);
-    const end = start + usageHours * HOUR_MS;
-    const expiry = Math.min(start, Date.parse(data.expiresAt));
-    this.bookings.set(id, { id, space, start, end, expiry, status: 'Pending', events: [logged] });
+    const place = placeIn(data);
+    const expiry = Math.min(place.start, Date.parse(expiresAt));
+    this.bookings.set(id, { id, ...place, expiry, status: 'Pending', events: [logged] });
+  }
+
+  #moved(booking: Booking, data: BookingMoved['data']): void {
+    const { id, status } = booking;
+    if (status !== data.status) this.#report(`Booking ${id}, which is ${status}, was moved as ${data.status}`);
+    Object.assign(booking, placeIn(data));
+    if (status === 'Approved') this.#checkOverlaps(booking);
+  }
+
+  #checkOverlaps(booking: Booking): void {
+    for (const other of this.bookings.values())
+      if (other !== booking && areOverlapping(other, booking))
+        this.#report(`The approved bookings ${other.id} and ${booking.id} overlap`);
   }
 
   #answered(booking: Booking, { event, on }: LoggedEvent): void {
@@ -129,9 +139,7 @@ export class LogChecks {
       case 'BookingApproved': {
         if (status !== 'Pending') this.#report(`Booking ${id} was approved while ${status}`);
         booking.status = 'Approved';
-        for (const other of this.bookings.values())
-          if (other !== booking && areOverlapping(other, booking))
-            this.#report(`The approved bookings ${other.id} and ${id} overlap`);
+        this.#checkOverlaps(booking);
         break;
       }
       case 'BookingCancelled':
@@ -200,6 +208,14 @@ export class LogChecks {
 
 /** What was begun before a registration ended may still be sent. */
 const REMOVED_FOR_MS = 60_000;
+
+/** Where and when an event is. */
+function placeIn(data: Pick<BookingRequested['data'], PlaceField>) {
+  const { spaceId: space, timeZone, date, startHour, durationHours, usageHours = durationHours } = data;
+  const start = momentOf(timeZone, date, startHour);
+  return { space, start, end: start + usageHours * HOUR_MS };
+}
+type PlaceField = 'spaceId' | 'timeZone' | 'date' | 'startHour' | 'durationHours' | 'usageHours';
 
 const isHeld = ({ status }: Booking) => status === 'Approved' || status === 'Completed';
 

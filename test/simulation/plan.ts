@@ -18,6 +18,20 @@ export type Action =
     }
   | { readonly do: 'approve'; readonly booking: number }
   | { readonly do: 'cancel'; readonly booking: number; readonly by: 'Brand' | 'Community' }
+  | {
+      readonly do: 'move';
+      readonly booking: number;
+      readonly by: 'Brand' | 'Community';
+      readonly space: number;
+      readonly day: number;
+      readonly hour: number;
+    }
+  | {
+      readonly do: 'answerMove';
+      readonly booking: number;
+      readonly by: 'Brand' | 'Community';
+      readonly accepts: boolean;
+    }
   | { readonly do: 'review'; readonly booking: number }
   | { readonly do: 'close'; readonly space: number; readonly day: number; readonly hour: number }
   | { readonly do: 'endClosed'; readonly closed: number }
@@ -63,6 +77,7 @@ export type Plan = {
 const BEGINS = ['2027-03-05', '2027-10-05', '2026-12-10', '2028-02-12', '2027-06-01'] as const;
 const BURSTS = 60;
 const FAULTS = 45;
+const MOVES = 15;
 const CLOCK_ERRORS = [-20_000, 20_000, -300_000, 300_000, -7_200_000, 7_200_000] as const;
 
 /** The plan of a month that follows from a seed. */
@@ -82,7 +97,8 @@ export function planOf(seed: number): Plan {
     return { at: Math.max(0, near + random.between(-8_000, 1_000)), ...faultBy(random) };
   });
   const leaving = faults.flatMap((fault) => (fault.fault === 'mail' ? leavingDuring(fault, random) : []));
-  const entries = [...actions, ...faults, ...leaving]
+  const moving = Array.from({ length: MOVES }, () => movingAt(random.pick(bursts), random)).flat();
+  const entries = [...actions, ...faults, ...leaving, ...moving]
     .toSorted((a, b) => a.at - b.at)
     .map((entry, id): Entry => ({ id, ...entry }));
   return { seed, begin: `${random.pick(BEGINS)}T00:00:00Z`, entries };
@@ -99,11 +115,38 @@ function leavingDuring({ at, forMs }: Fault & { readonly at: number }, { between
   ] as const;
 }
 
+/** A request is moved to another day or hour as both parties want it, and perhaps once more. */
+function movingAt(at: number, { between, pick }: Random) {
+  const via = () => between(0, PROCESSES - 1);
+  const space = between(0, 2);
+  const by = pick(['Brand', 'Community'] as const);
+  const other = by === 'Brand' ? 'Community' : 'Brand';
+  const move = { do: 'move', booking: 0, by, space: pick([space, space, between(0, 2)]) } as const;
+  const answer = { do: 'answerMove', booking: 0, by: other, accepts: true } as const;
+  const [asked, answered] = [at + between(500, 4_000), at + between(4_000, 8_000)];
+  return [
+    {
+      at,
+      via: via(),
+      do: 'request',
+      brand: between(0, 1),
+      space,
+      day: between(2, 4),
+      hour: between(9, 19),
+      hasKey: true,
+    },
+    { at: asked, via: via(), ...move, day: between(2, 4), hour: between(9, 19) },
+    { at: answered, via: via(), ...answer },
+    { at: answered + pick([0, 5]), via: via(), ...answer },
+  ] as const;
+}
+
 function actionBy({ between, pick }: Random): Action {
   const kind = pick([
     ...Array.from({ length: 8 }, () => 'request' as const),
     ...Array.from({ length: 6 }, () => 'approve' as const),
     ...(['cancel', 'cancel', 'review', 'close', 'endClosed'] as const),
+    ...(['move', 'move', 'move', 'answerMove', 'answerMove', 'answerMove'] as const),
     ...(['setRole', 'leave', 'join', 'register', 'unregister'] as const),
   ]);
   const booking = pick([0, 0, 1, between(0, 5)]);
@@ -123,6 +166,12 @@ function actionBy({ between, pick }: Random): Action {
       return { do: kind, booking, by: pick(['Brand', 'Community'] as const) };
     case 'review':
       return { do: kind, booking };
+    case 'move': {
+      const by = pick(['Brand', 'Community'] as const);
+      return { do: kind, booking, by, space: between(0, 2), day: between(0, 4), hour: between(0, 23) };
+    }
+    case 'answerMove':
+      return { do: kind, booking, by: pick(['Brand', 'Community'] as const), accepts: pick([true, true, false]) };
     case 'close':
       return { do: kind, space: between(0, 2), day: between(0, 4), hour: between(0, 20) };
     case 'endClosed':
@@ -130,7 +179,7 @@ function actionBy({ between, pick }: Random): Action {
     case 'setRole':
       return { do: kind, role: pick(['Viewer', 'Coordinator'] as const) };
     case 'register':
-      return { do: kind, account: between(0, 3), events: between(1, 15) };
+      return { do: kind, account: between(0, 3), events: between(1, 31) };
     case 'unregister':
       return { do: kind, webhook: between(0, 5) };
     default:
