@@ -27,6 +27,8 @@ export type BookingDocument = RequestedBooking & {
   readonly approvedAt?: Timestamp;
   /** Marks the bookings that were approved, for the indexes that hold only them. */
   readonly wasApproved?: 'yes';
+  /** Marks the bookings of a series, for the index that holds only them. */
+  readonly isOfSeries?: 'yes';
   /** What the brand was charged at approval. */
   readonly charge?: Cents;
   readonly refund?: Cents;
@@ -51,12 +53,15 @@ type WaitingMove = Pick<BookingMoveAsked['data'], 'moveId' | 'askedBy' | 'to'> &
 /** An agreed move, and the day that the booking leaves. */
 type AgreedMove = BookingDay & Pick<BookingMoveAsked['data'], 'moveId'>;
 
+type PendingBooking = RequestedBooking & Pick<BookingDocument, 'isOfSeries'>;
+
 /** A booking as its parties read it. */
 export type ReadableBooking = Opened<BookingDocument>;
 
 /** A booking at the moment it was requested. */
-export function pendingBooking(data: BookingRequested['data'], at: Timestamp): RequestedBooking {
-  return { ...withoutKey(data), status: 'Pending', createdAt: at, changedAt: at };
+export function pendingBooking(data: BookingRequested['data'], at: Timestamp): PendingBooking {
+  const booking = { ...withoutKey(data), status: 'Pending', createdAt: at, changedAt: at } as const;
+  return data.series === undefined ? booking : { ...booking, isOfSeries: 'yes' };
 }
 
 /** A booking at the moment it was approved. */
@@ -121,7 +126,7 @@ function movedBooking(document: BookingDocument, data: BookingMoved['data'], at:
 /** Every booking in its current state. */
 export const bookings = projection<BookingDocument, BookingEvent | HoursLeft>({
   name: 'bookings',
-  version: 7,
+  version: 8,
   indexes: [
     // In the order of lists (docs/decisions/bookings.md). They hold what lists are filtered by.
     { fields: ['communityId', 'date', 'startHour', 'bookingId'], holds: ['spaceId', 'brandId'] },
@@ -155,6 +160,11 @@ export const bookings = projection<BookingDocument, BookingEvent | HoursLeft>({
       where: { status: 'Cancelled' },
     },
     { fields: ['brandId', 'changedAt', 'bookingId'], holds: ['timeZone', 'refund'], where: { status: 'Cancelled' } },
+    // The days of a series.
+    {
+      fields: ['communityId', 'brandId', 'series', 'date', 'startHour', 'bookingId'],
+      where: { isOfSeries: 'yes' },
+    },
     // Moves to answer, in the order of lists, and those to carry out.
     { fields: ['communityId', 'date', 'startHour', 'bookingId'], where: { moveWaitsFor: 'Community' } },
     { fields: ['brandId', 'date', 'startHour', 'bookingId'], where: { moveWaitsFor: 'Brand' } },

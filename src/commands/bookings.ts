@@ -47,7 +47,8 @@ export async function createBookingCommands(deps: CommandDeps, home: BookingHome
   const { handler, documents, readModels, clock, settings } = deps;
   const idempotencyKeys = await openIdempotencyKeys(documents, clock);
   const { serviceFeePercent, currency } = settings;
-  const pendingQuota = await openPendingQuota({ documents, statuses: bookingStatuses(deps) });
+  const statuses = bookingStatuses(deps);
+  const pendingQuota = await openPendingQuota({ documents, statuses });
 
   /** Undefined if the request has no personal text, or will be refused. */
   const fingerprintFor = (id: BrandId, details: BookingDetails) =>
@@ -135,6 +136,21 @@ export async function createBookingCommands(deps: CommandDeps, home: BookingHome
   }
 
   return {
+    /**
+     * How many requests of a brand may wait for an answer at once, and how many more it may send to a community. Undefined: any number.
+     * A request is counted again when it is made.
+     */
+    async roomFor(of: { readonly brandId: BrandId; readonly communityId: CommunityId }) {
+      const [brand, known] = await Promise.all([
+        readModels.collection(brands).get(String(of.brandId)),
+        readModels.collection(admissions).get(admissionKey(of)),
+      ]);
+      const limit = brand && pendingLimitOf(brand, settings.pendingLimit);
+      if (limit === undefined || standingOf(known ?? {}) === 'trusted') return undefined;
+      const waiting = await statuses.pending(of.brandId);
+      return { max: limit.max, left: Math.max(0, limit.max - waiting.length) };
+    },
+
     /** Requests a booking. Resolves to the booking as requested, even if it was made by an earlier request with its idempotency key. */
     request: (command: RequestCommand, context: CommandContext) => request(command, context),
 

@@ -32,6 +32,7 @@ import { bulkDecisionPages } from './requests/bulk-decisions.ts';
 import { decisionPages } from './requests/decisions.ts';
 import { inboxPages } from './requests/inbox.ts';
 import { movePages } from './requests/moves.ts';
+import { seriesPages } from './requests/series.ts';
 import { communityPages } from './spaces/community.ts';
 import { houseDescriptionPages } from './spaces/house-description.ts';
 import { newBrandsPages } from './spaces/new-brands.ts';
@@ -65,6 +66,7 @@ const PAGES = [
   bookingListPages,
   bookingPages,
   movePages,
+  seriesPages,
   decisionPages,
   admissionPages,
   newBrandsPages,

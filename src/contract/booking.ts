@@ -28,6 +28,7 @@ export const DETAIL_LABELS: { readonly [field: string]: string } = {
   startHour: 'Start',
   guests: 'Guests',
   message: 'Message',
+  series: 'Series',
 } satisfies { readonly [F in keyof Required<BookingDetails>]: string };
 
 /** The names of the details other than space, date and start, which have a layout of their own. */
@@ -35,11 +36,11 @@ export const FURTHER_DETAILS = BOOKING_DETAILS.filter(
   (field) => field !== 'spaceId' && field !== 'date' && field !== 'startHour',
 );
 
-/** These details with their labels; absent ones are left out. */
+/** These details with their labels; absent ones and the series, which pages show as links, are left out. */
 export const furtherDetails = (
   details: BookingDetails,
 ): readonly { readonly field: string; readonly label: string; readonly value: string | number }[] => {
-  const further = picked(details, FURTHER_DETAILS);
+  const { series: _, ...further } = picked(details, FURTHER_DETAILS);
   return Object.entries(further).map(([field, value]) => ({ field, label: DETAIL_LABELS[field] ?? field, value }));
 };
 

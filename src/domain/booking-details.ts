@@ -1,4 +1,4 @@
-import { type Refusal, refuseFor } from './decision.ts';
+import { type Refusal, refuseField, refuseFor } from './decision.ts';
 import type { PlainDate, SpaceId } from './ids.ts';
 import { keysOf } from './keys-of.ts';
 import { CAPACITY, HOUR, MESSAGE, wrongNumber, wrongText } from './limits.ts';
@@ -19,9 +19,15 @@ export type BookingDetails = {
   readonly guests?: number;
   /** Note to the community. */
   readonly message?: string;
+  /** A UUID that requests of a brand share which a community decides as one (docs/decisions/bookings.md#series). */
+  readonly series?: string;
 };
 
 type Field = keyof Required<BookingDetails>;
+
+/** Matches the id of a series. A UUID, because the log keeps it for good and a text could name a person. */
+export const SERIES = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const SERIES_RULE = 'must be a UUID in lower case';
 
 type FieldRules<F extends Field> = {
   /** Refuses a wrong value. */
@@ -43,6 +49,11 @@ const RULES = {
     personal: false,
   },
   message: { wrong: (text) => wrongText('message', text, MESSAGE), repeated: false, personal: true },
+  series: {
+    wrong: (series) => (series === undefined || SERIES.test(series) ? undefined : refuseField('series', SERIES_RULE)),
+    repeated: false,
+    personal: false,
+  },
 } as const satisfies { readonly [F in Field]: FieldRules<F> };
 
 /** The fields that later events of a booking repeat, so that their readers need no look-ups. */

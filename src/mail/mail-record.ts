@@ -40,6 +40,8 @@ const DAY_MS = 24 * 3_600_000;
 const MAX_AGE_MS = DAY_MS;
 /** Longer than a mail can be pending. */
 const PENDING_RETENTION_MS = MAX_AGE_MS + RETENTION_MS;
+/** How long the mail about a request of a series waits for the others, which go out with it. */
+const SERIES_WAIT_MS = 10_000;
 /** Attempts kept with a mail. */
 export const MAX_ATTEMPTS = 20;
 
@@ -93,7 +95,8 @@ export function newRecords(
   return mails.map((added) => {
     const mailId = mailIdOf(added);
     const digestAt = digestAts.get(mailId);
-    const due = digestAt && dues.getOrInsertComputed(digestAt, () => dueInDigest(digestAt, now));
+    const seriesAt = added.about.series === undefined ? undefined : toTimestamp(now + SERIES_WAIT_MS);
+    const due = digestAt ? dues.getOrInsertComputed(digestAt, () => dueInDigest(digestAt, now)) : seriesAt;
     return {
       ...added,
       mailId,

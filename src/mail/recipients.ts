@@ -52,7 +52,12 @@ export const MAILED: Pick<Recipients, 'kinds' | 'reads'> = {
 export type BookingMail = {
   readonly kind: ChosenKind;
   readonly account: Account;
-  readonly about: { readonly bookingId: BookingId; readonly spaceId: SpaceId };
+  readonly about: {
+    readonly bookingId: BookingId;
+    readonly spaceId: SpaceId;
+    /** Of a request. Requests of one series go out in one mail. */
+    readonly series?: string;
+  };
 };
 
 type Member = Awaited<ReturnType<MembersOf>>[number] & { readonly chosen: Preferences };
@@ -125,8 +130,8 @@ export function createRecipients(deps: Deps): Recipients['of'] {
   return async (event) => {
     switch (event.type) {
       case 'BookingRequested': {
-        const mail = { kind: event.type, about: aboutOf(event.data) };
-        const { approval } = event.data;
+        const { approval, series } = event.data;
+        const mail = { kind: event.type, about: { ...aboutOf(event.data), ...defined({ series }) } };
         // The community entered it itself.
         if (approval === 'entered') return [];
         const toCommunity = await toReaders(event, [{ ...mail, account: communityOf(event.data) }]);

@@ -6,6 +6,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
 import {
+  brandId,
   type Cents,
   type CommunityId,
   cents,
@@ -13,6 +14,7 @@ import {
   type Timestamp,
   spaceId as toSpaceId,
 } from '../domain/ids.ts';
+import { MAX_SERIES_DAYS } from '../domain/series.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { type Direction, isVisibleBooking, rangeOf } from './booking-pages.ts';
 import type { QueryDeps } from './query-deps.ts';
@@ -40,6 +42,17 @@ export const placeIn = (
   order: RequestOrder,
   request: Pick<BookingDocument, (typeof SORTED_BY)[RequestOrder][number]>,
 ): readonly (string | number)[] => SORTED_BY[order].map((field) => request[field]);
+
+/** Whether a request that is read in another way belongs to a list. */
+export const isMatching = (
+  { spaceId, startDate, endDate, min, max }: RequestFilter,
+  request: Pick<BookingDocument, 'spaceId' | 'date' | 'totalPrice'>,
+): boolean =>
+  (spaceId === undefined || spaceId === request.spaceId) &&
+  (startDate === undefined || startDate <= request.date) &&
+  (endDate === undefined || request.date <= endDate) &&
+  (min === undefined || min <= request.totalPrice) &&
+  (max === undefined || request.totalPrice <= max);
 
 type Part = {
   readonly order: RequestOrder;
@@ -82,6 +95,20 @@ function rangeOrNone(range: { readonly from: string | number | undefined; readon
   const bounds: Range = defined(range);
   return bounds.from === undefined && bounds.to === undefined ? undefined : bounds;
 }
+
+/** What the bookings of a series have in common. */
+type SeriesOf = Pick<BookingDocument, 'communityId' | 'brandId' | 'series'>;
+
+/** The first bookings of a series, in the order of lists. */
+const inSeries = declareQuery(
+  bookings,
+  ({ communityId: community, brandId: brand, series = '' }: SeriesOf): Find<BookingDocument> => ({
+    where: { isOfSeries: 'yes', communityId: community, brandId: brand, series },
+    sort: [{ field: 'date' }, { field: 'startHour' }, { field: 'bookingId' }],
+    limit: MAX_SERIES_DAYS,
+  }),
+  [{ communityId: COMMUNITY.id, brandId: brandId(1), series: '0b5f3c1e-0000-4000-8000-000000000000' }],
+);
 
 const HELD: readonly BookingStatus[] = ['Pending', 'Approved', 'Completed'];
 
@@ -138,6 +165,10 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
 
     /** What is beside each of these requests, in their order. */
     beside: (requests: readonly BookingDocument[]): Promise<Beside[]> => Promise.all(requests.map(beside)),
+
+    /** The days of the series of a booking, itself included, at most {@link MAX_SERIES_DAYS}. None if it is of no series. */
+    series: async (booking: SeriesOf): Promise<BookingDocument[]> =>
+      booking.series === undefined ? [] : documents.list(inSeries(booking)),
 
     /** The other bookings and requests of a space on the day of a booking, by start hour. */
     async othersOnDay(

@@ -137,6 +137,7 @@ test('a spreadsheet reads names, hours and amounts as they are, and runs none of
     Currency: 'USD',
     Guests: '',
     Message: "'@9 line 2",
+    Series: '',
   });
 });
 

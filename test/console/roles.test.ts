@@ -117,6 +117,7 @@ describe('each page and form of the console', () => {
       '/console/bookings/:id/move/answer',
       '/console/bookings/:id/notes',
       '/console/bookings/:id/review',
+      '/console/bookings/:id/withdraw-series',
       '/console/bookings/enter',
       '/console/calendar/closures/:id/cancel',
       '/console/calendar/closures/:id/change',

@@ -30,10 +30,12 @@ const BOOKING_SHAPES = {
   BookingApproved: {
     guests: 'The specification lists the fields; subscribers got the number with the request.',
     message: 'The specification lists the fields; subscribers got the message with the request.',
+    series: 'The specification lists the fields; subscribers got the series with the request.',
   },
   BookingCancelled: {
     guests: 'Subscribers got the number with the request.',
     message: 'Subscribers got the message with the request.',
+    series: 'Subscribers got the series with the request.',
   },
 } as const satisfies { readonly [shape: string]: LeavesOut };
 type Shape = keyof typeof BOOKING_SHAPES;
@@ -45,6 +47,7 @@ const DETAILS: Required<BookingDetails> = {
   startHour: 10,
   guests: 40,
   message: 'Forty guests',
+  series: '0b5f3c1e-5f1d-4c53-9d0a-6f3f5a0c1d40',
 };
 const OTHER_DETAILS: Required<BookingDetails> = {
   spaceId: spaceId(2),
@@ -52,6 +55,7 @@ const OTHER_DETAILS: Required<BookingDetails> = {
   startHour: 16,
   guests: 50,
   message: 'Fifty guests',
+  series: '0b5f3c1e-5f1d-4c53-9d0a-6f3f5a0c1d50',
 };
 
 /** A request body for REST. */
@@ -137,8 +141,8 @@ describe('the details of a booking', () => {
     }
   });
 
-  // The place and time have a layout of their own.
-  test.each(BOOKING_DETAILS.filter((field) => !['spaceId', 'date', 'startHour'].includes(field)))(
+  // The place and time have a layout of their own, and the days of a series are links.
+  test.each(BOOKING_DETAILS.filter((field) => !['spaceId', 'date', 'startHour', 'series'].includes(field)))(
     'include %s on every page that shows a booking',
     (field) => {
       const label = DETAIL_LABELS[field] ?? field;

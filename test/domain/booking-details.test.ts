@@ -15,10 +15,10 @@ import { type PlainDate, spaceId } from '../../src/domain/ids.ts';
 
 const details: BookingDetails = { spaceId: spaceId(7), date: '2026-12-10' as PlainDate, startHour: 10 };
 
-test('later events repeat the details except guests and message, which alone is personal', () => {
-  expect(BOOKING_DETAILS).toEqual(['spaceId', 'date', 'startHour', 'guests', 'message']);
+test('later events repeat the details except guests, message and series; the message alone is personal', () => {
+  expect(BOOKING_DETAILS).toEqual(['spaceId', 'date', 'startHour', 'guests', 'message', 'series']);
   expect(REPEATED_DETAILS).toEqual(['spaceId', 'date', 'startHour']);
-  expect([NOT_REPEATED, PERSONAL_DETAILS]).toEqual([['guests', 'message'], ['message']]);
+  expect([NOT_REPEATED, PERSONAL_DETAILS]).toEqual([['guests', 'message', 'series'], ['message']]);
   expect([details, { ...details, message: 'Hi' }].map(arePersonal)).toEqual([false, true]);
 });
 
@@ -40,6 +40,7 @@ describe('the fingerprint of a request', () => {
       { startHour: 11 },
       { guests: 1 },
       { message: '' },
+      { series: '0b5f3c1e-5f1d-4c53-9d0a-6f3f5a0c1d40' },
     ];
     for (const other of others) expect(fingerprintOf({ ...details, ...other })).not.toBe(fingerprintOf(details));
   });
@@ -54,6 +55,7 @@ describe('the fingerprint of a request', () => {
 test.each<[string, Partial<BookingDetails>, RegExp]>([
   ['hour 24', { startHour: 24 }, /startHour must be a whole number, 0 to 23/],
   ['no guests', { guests: 0 }, /guests must be a whole number, 1 to 100000/],
+  ['a series that names a person', { series: 'wedding of Anna' }, /series must be a UUID in lower case/],
   ['half an hour', { startHour: 9.5 }, /startHour/],
   ['a message that is too long', { message: 'x'.repeat(501) }, /message must have at most 500 characters/],
 ])('details with %s are refused', (_, wrong, text) => {

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { everyDocument } from '../../src/document-store/queries.ts';
+import { accountOfKey } from '../../src/domain/account.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import type { HouseDescription } from '../../src/domain/description.ts';
 import { brandId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
@@ -226,6 +228,30 @@ describe('a digest', () => {
     expect(message.text).toContain('1 request came and ended meanwhile.');
     expect(message.text).not.toContain('Tue 12 Jan 2027');
     expect(await digest(came, later(ended, 1))).toMatchObject({ skipped: expect.any(String) });
+  });
+
+  it('is about one event if all of it are requests of one series', async () => {
+    made.service.time.now = made.now;
+    const { mail } = find('BookingRequested', 'Community');
+    const { commands, queries } = made.service.core;
+    const account = accountOfKey(mail.account ?? 'Community:1') ?? expect.fail('It has no account');
+    const asked = await queries.bookings.get(account, Number(mail.about.bookingId));
+    const { brandId: brand, spaceId: space } = asked ?? expect.fail('It has no booking');
+    const series = randomUUID();
+    const request = async (date: PlainDate): Promise<Sample> => {
+      const details = { spaceId: space, date, startHour: 10, series };
+      const { bookingId } = accepted(await commands.bookings.request({ brandId: brand, details }, CONTEXT));
+      return {
+        ...find('BookingRequested', 'Community'),
+        mail: { ...mail, about: { bookingId, spaceId: space, series } },
+      };
+    };
+    const [first, second] = [await request('2027-01-19' as PlainDate), await request('2027-01-26' as PlainDate)];
+    const message = await digest(later(first, 1), later(second, 2));
+    if ('skipped' in message) throw new Error(message.skipped);
+    expect(message.subject).toBe('Request: 2 days of one event');
+    expect(message.text).toMatch(/Tue 19 Jan 2027.*Tue 26 Jan 2027/s);
+    expect(await digest(later(first, 1))).toMatchObject({ subject: expect.stringContaining('Tue 19 Jan 2027') });
   });
 
   it('is a mail of its own if only one booking is left of it', async () => {

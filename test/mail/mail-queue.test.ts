@@ -51,6 +51,17 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
     expect(await due()).toHaveLength(4);
   });
 
+  test('mails about requests of one series wait ten seconds for each other, and go out together', async () => {
+    const about = { bookingId: 1, series: '0b5f3c1e-5f1d-4c53-9d0a-6f3f5a0c1d40' };
+    await queue.add(mail('a', { kind: 'BookingRequested', about }));
+    now += 5_000;
+    await queue.add(mail('b', { kind: 'BookingRequested', about: { ...about, bookingId: 2 } }));
+    expect(await causes()).toEqual([]);
+    now += 5_000;
+    expect(await causes()).toEqual(['a']);
+    expect((await queue.inDigest('usr_1')).map(({ document }) => document.cause)).toEqual(['b', 'a']);
+  });
+
   test('mails that are stored together are looked up once and counted once for each user', async () => {
     const calls: string[] = [];
     const counted = await MailQueue.open({

@@ -236,7 +236,7 @@ test.each<[string, string, Record<string, unknown>, string]>([
     'everything that is wrong at once',
     'request_booking',
     { spaceId: 1, day: '2026-12-11', startHour: 24 },
-    'date is required. idempotencyKey is required. There is no property "day": request_booking takes spaceId, date, startHour, guests, message, idempotencyKey. startHour must be a whole number, 0 to 23, not 24.',
+    'date is required. idempotencyKey is required. There is no property "day": request_booking takes spaceId, date, startHour, guests, message, series, idempotencyKey. startHour must be a whole number, 0 to 23, not 24.',
   ],
   [
     'a fraction',

@@ -25,6 +25,7 @@ import { decisionForms, reasonSuggestions } from '../requests/decision-forms.ts'
 import { canEnd, deadlineOver } from '../requests/decisions.ts';
 import { recentReasons } from '../requests/inbox-reads.ts';
 import { moveLink, waitingMove } from '../requests/move-views.ts';
+import { seriesSection } from '../requests/series.ts';
 import { momentOfInput, timeline } from './booking-timeline.ts';
 import { messageForms, messagesCard, newlyRead, notesCard } from './messages.ts';
 import { answerForm, canAnswer, canReview, reviewForm } from './review-form.ts';
@@ -71,18 +72,20 @@ export function bookingPages(routes: ConsoleRoutes, deps: PageDeps): void {
     const historyUntil = (to: Until) => queries.bookingHistory.ofBooking(account, bookingId, to);
     const isAsked = isCommunity && status === 'Pending';
     const mayAct = may(visit, 'Coordinator');
-    const [history, then, review, decision, reasons, community, brands, note, messages, notes] = await Promise.all([
-      historyUntil({}),
-      asOf === undefined ? undefined : historyUntil({ asOf }),
-      status === 'Completed' ? queries.reviews.ofBooking(booking) : undefined,
-      isAsked ? decisionFactsOf(queries, booking) : undefined,
-      isAsked && mayAct ? recentReasons(queries, account) : [],
-      queries.spaces.community(communityId),
-      isAsked ? queries.admissions.ofBrands(communityId, [booking.brandId]) : undefined,
-      !isCommunity && status === 'Pending' ? newBrandNote(queries, booking) : undefined,
-      queries.threads.ofBooking(booking),
-      isCommunity ? queries.threads.notesOf(account, booking) : undefined,
-    ]);
+    const [history, then, review, decision, reasons, community, brands, note, messages, notes, days] =
+      await Promise.all([
+        historyUntil({}),
+        asOf === undefined ? undefined : historyUntil({ asOf }),
+        status === 'Completed' ? queries.reviews.ofBooking(booking) : undefined,
+        isAsked ? decisionFactsOf(queries, booking) : undefined,
+        isAsked && mayAct ? recentReasons(queries, account) : [],
+        queries.spaces.community(communityId),
+        isAsked ? queries.admissions.ofBrands(communityId, [booking.brandId]) : undefined,
+        !isCommunity && status === 'Pending' ? newBrandNote(queries, booking) : undefined,
+        queries.threads.ofBooking(booking),
+        isCommunity ? queries.threads.notesOf(account, booking) : undefined,
+        queries.requests.series(booking),
+      ]);
     const other = named(isCommunity ? booking.brandName : (community?.name ?? 'The community'));
     const brand = brands?.get(booking.brandId) ?? LET_IN;
     return {
@@ -101,7 +104,7 @@ ${
   html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p>${written(booking.message)}</div>`
 }
 ${decision && html`<div class="stack tight">${decisionFacts(booking, decision)}</div>`}
-${brandMarks(brand)}${note && html`<p class="small">${note}</p>`}
+${seriesSection(visit, booking, days)}${brandMarks(brand)}${note && html`<p class="small">${note}</p>`}
 ${waitingMove(visit, booking)}
 ${mayAct && actions(visit, booking, brand.standing)}${reasons.length > 0 && reasonSuggestions(reasons)}</section>
 ${messagesCard(visit, booking, messages, { other, problems })}

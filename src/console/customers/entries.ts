@@ -3,13 +3,14 @@ import { isRefusal } from '../../domain/decision.ts';
 import type { Cents, PlainDate } from '../../domain/ids.ts';
 import type { ClosedKind } from '../../domain/time-slots.ts';
 import { amount, counted, hours, shortDate } from '../../html/formats.ts';
-import { flag, type Html, html, named, namedText } from '../../html/html.ts';
+import { type Html, html, named, namedText } from '../../html/html.ts';
 import type { Customer } from '../../queries/customers.ts';
 import { type Answer, done, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { backTo, viaField } from '../parts/back-link.ts';
 import { hasProblems, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, ENTER } from '../parts/links.ts';
+import { checkedDays, dayChoices, refusedText } from '../parts/repeated-days.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
@@ -30,9 +31,6 @@ const NOT_FREE: { readonly [K in ClosedKind]: string } = {
   BookedByYou: 'booked',
   RequestedByYou: 'a request waits for an answer',
 };
-
-/** A day of what is to be entered, and why it cannot be. */
-type Checked = { readonly day: string; readonly date?: PlainDate; readonly why?: string };
 
 /** The form with which a community enters bookings of its customers (docs/decisions/customers.md). */
 export function entryPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
@@ -95,7 +93,7 @@ export function entryPages({ community }: ConsoleRoutes, { commands, queries }: 
     const what = booked.length === 1 ? `${only?.text} (#${only?.bookingId})` : counted(booked.length, 'booking');
     const lines = [
       ...(booked.length === 0 ? [] : [`Entered for ${namedText(name)}: ${what}, ${namedText(space.name)}.`]),
-      ...(refused.length === 0 ? [] : [`${counted(refused.length, 'day')} not entered. ${refused.join(' ')}`]),
+      ...refusedText(refused, 'entered'),
     ];
     const go = visit.via ?? addressOf(ENTER, { space: String(space.spaceId), date: typed.date });
     return booked.length === 0 ? nothingToDo(go, lines.join('\n')) : done(go, lines.join('\n'));
@@ -128,30 +126,21 @@ ${entryFields(typed, spaces, problems, localDate(now, accountZone))}
     };
   }
 
-  /** Each day of several, with the reason if it is not free. */
-  async function checked({ account }: CommunityVisit, { space, days, startHour, entry }: Entered): Promise<Checked[]> {
-    const each = days.map(async (day): Promise<Checked> => {
-      if (!('date' in day)) return { day: day.missing, why: 'there is no such day' };
-      const { date } = day;
-      const answer = await queries.availability({ account, spaceId: space.spaceId, date });
-      if (isRefusal(answer)) return { day: shortDate(date), why: NOT_FREE.Past };
-      const closed = answer.closed(startHour, entry);
-      return closed === undefined ? { day: shortDate(date), date } : { day: shortDate(date), why: NOT_FREE[closed] };
-    });
-    return Promise.all(each);
-  }
-
   async function checkPage(visit: CommunityVisit, typed: TypedEntry, entered: Entered): Promise<PageContent> {
-    const days = await checked(visit, entered);
+    const { space, startHour, entry } = entered;
+    const { isAtShortNotice } = entry;
+    const { spaceId } = space;
+    const wanted = { account: visit.account, spaceId, days: entered.days, startHour, isAtShortNotice };
+    const days = await checkedDays(queries, wanted, (kind) => NOT_FREE[kind]);
     const free = days.filter(({ date }) => date !== undefined);
     const button = free.length > 0 && html`<button class="button">Enter the ticked days</button>`;
     const again = addressOf(ENTER, { ...typed, message: undefined });
     return {
       title: 'Enter these days?',
-      lead: html`${named(typed.customer)}, ${named(entered.space.name)}: ${counted(free.length, 'day')} of ${days.length} free.`,
+      lead: html`${named(typed.customer)}, ${named(space.name)}: ${counted(free.length, 'day')} of ${days.length} free.`,
       status: 200,
       main: postForm(visit, ENTER, 'card fields narrow')`${onceField('requestKey')}${viaField(visit)}${carried(typed)}
-<ul class="choices">${days.map(dayView)}</ul>
+${dayChoices(days, (date) => ({ value: date, isTicked: true }))}
 <div class="row">${button}${buttonLink(again, 'Change', 'quiet')}</div>`,
     };
   }
@@ -168,12 +157,6 @@ const pickedOf = (entered: Entered, picked: readonly string[]): Entered => ({
 
 const carried = (typed: TypedEntry): readonly Html[] =>
   Object.entries(typed).flatMap(([name, value]) => (value === '' ? [] : [hiddenField(name, value)]));
-
-const dayView = ({ day, date, why }: Checked): Html =>
-  date === undefined
-    ? html`<li><span class="muted">${day}: ${why}</span></li>`
-    : html`<li><label class="choice"><input type="checkbox" name="day" value="${date}"${flag('checked', true)}>
-<span class="what">${day}</span></label></li>`;
 
 const whenOf = ({ date, startHour, freeFrom, totalPrice, currency }: Booked): string =>
   `${shortDate(date)}, ${hours(startHour, freeFrom)}, ${amount(totalPrice, currency)}`;

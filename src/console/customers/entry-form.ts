@@ -1,21 +1,22 @@
 import { DETAIL_LABELS } from '../../contract/booking.ts';
 import { type BookingDetails, wrongDetails } from '../../domain/booking-details.ts';
-import { daysLater, isPlainDate, localDate } from '../../domain/calendar.ts';
+import { isPlainDate, localDate } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
 import { type Cents, type PlainDate, spaceId } from '../../domain/ids.ts';
 import { CUSTOMER_CONTACT, MESSAGE, NAME } from '../../domain/limits.ts';
 import { AMOUNT_RULE, parseAmount } from '../../domain/pricing.ts';
-import { MAX_SERIES_DAYS, type SeriesDay, seriesDays } from '../../domain/series.ts';
+import type { SeriesDay } from '../../domain/series.ts';
 import type { Space } from '../../domain/space.ts';
 import { shortDate } from '../../html/formats.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
 import { choices, dateField, field, HOUR_OPTIONS, problemOf, select, textArea } from '../parts/forms.ts';
+import { REPEAT_FIELDS, readDays, repeatFields } from '../parts/repeated-days.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import { type Form, idOf, idOrZero, type Problems } from '../parts/typed-form.ts';
 import { NAMES_LIST } from './customer-names.ts';
 
 const FIELDS = [
-  ...['customer', 'contact', 'space', 'date', 'startHour', 'every', 'until', 'days', 'eventFee', 'guests'],
+  ...['customer', 'contact', 'space', 'date', 'startHour', ...REPEAT_FIELDS, 'eventFee', 'guests'],
   ...['isNew', 'isAtShortNotice'],
 ] as const;
 
@@ -63,35 +64,6 @@ export function readEntry(
   return { entered: { space, days: days.days, startHour, further, entry } };
 }
 
-/** The days of the form: the first one, its repetitions, and others that are written out. Each once, in their order. */
-function readDays(typed: TypedEntry, first: PlainDate | undefined) {
-  const others = typed.days.split(/[,;\n]+/).flatMap((text) => (text.trim() === '' ? [] : [text.trim()]));
-  const read = others.map((text) => ({ text, ...readDate(text) }));
-  const wrong = read.find(({ date }) => date === undefined);
-  const every = typed.every === 'week' || typed.every === 'month' ? typed.every : undefined;
-  const last = every === undefined ? undefined : typed.until === '' ? NO_LAST_DAY : readDate(typed.until);
-  const series =
-    first === undefined || every === undefined || last?.date === undefined
-      ? first === undefined
-        ? []
-        : [{ date: first }]
-      : seriesDays(first, every, last.date);
-  const keyOf = (day: SeriesDay) => ('date' in day ? day.date : day.missing);
-  const all = [...series, ...read.flatMap(({ date }) => (date === undefined ? [] : [{ date }]))];
-  const days = [...new Map(all.map((day) => [keyOf(day), day])).entries()]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, day]) => day);
-  const isBackwards = first !== undefined && last?.date !== undefined && last.date < first;
-  const problems: Problems = defined({
-    until: last?.problem ?? (isBackwards ? 'The last day is before the first.' : undefined),
-    days:
-      wrong?.problem ?? (days.length > MAX_SERIES_DAYS ? `Enter at most ${MAX_SERIES_DAYS} days at once.` : undefined),
-  });
-  return { days, problems };
-}
-
-const NO_LAST_DAY = { date: undefined, problem: 'Choose the last day.' };
-
 /** A space and an hour that an address fills in, with the hour before which the first day cannot be. */
 export const filledIn = (query: Form): TypedEntry => {
   const typed = typedEntry(query);
@@ -137,33 +109,4 @@ ${choices(
   'checkbox',
   tick('Also sooner than the space has to be requested', typed.isAtShortNotice !== ''),
 )}`;
-}
-
-/** Closed unless something in it is typed: most bookings are on one day. */
-function repeatFields(typed: TypedEntry, problems: Problems, today: PlainDate): Html {
-  const isOpen = typed.every !== '' || typed.days !== '' || problems.until !== undefined || problems.days !== undefined;
-  const repeat = select({
-    name: 'every',
-    label: 'Repeat',
-    value: typed.every,
-    problems,
-    options: [
-      { value: '', label: 'Not regularly' },
-      { value: 'week', label: 'Every week' },
-      { value: 'month', label: 'Every month' },
-    ],
-  });
-  const earliest = daysLater(today, 1);
-  const last = dateField({ name: 'until', label: 'Last day', value: typed.until, problems, earliest });
-  return html`<details class="also"${isOpen && html` open`}>
-<summary class="button quiet small">On several days…</summary>
-<div class="fields-row">${repeat}${last}</div>
-${field({
-  name: 'days',
-  label: 'Other days',
-  value: typed.days,
-  problems,
-  hint: 'With commas: 4 Dec 2026, 11 Dec 2026',
-  attributes: { autocomplete: 'off' },
-})}</details>`;
 }

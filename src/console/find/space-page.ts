@@ -2,7 +2,6 @@ import type { ReadableBooking } from '../../../projections/bookings.ts';
 import { DETAIL_LABELS } from '../../contract/booking.ts';
 import { type BookingDetails, wrongDetails } from '../../domain/booking-details.ts';
 import { daysLater, isPlainDate, localDate, weekdayOf } from '../../domain/calendar.ts';
-import { type AgreedPrices, agreedFee } from '../../domain/customer-details.ts';
 import { type DayTerms, termsOn } from '../../domain/day-terms.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
@@ -10,7 +9,6 @@ import { capacityOf } from '../../domain/description.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { CAPACITY, MESSAGE } from '../../domain/limits.ts';
-import { priceOf } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
 import { clock, dayAndMonth, duration, longDate, monthName, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
@@ -26,19 +24,23 @@ import {
   csrfField,
   dateField,
   field,
+  hasProblems,
   hiddenField,
   onceField,
   problemOf,
   textArea,
 } from '../parts/forms.ts';
 import { linkItem } from '../parts/links.ts';
+import { REPEAT_FIELDS, readDays, repeatFields } from '../parts/repeated-days.ts';
 import { ratingText, reviewText } from '../parts/review-views.ts';
 import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type BrandVisit, may } from '../parts/visit.ts';
 import { newBrandNote } from './new-brand-note.ts';
+import { asOffered, type OfferedSpace, priceIn } from './offered-space.ts';
 import { startTimes, whyRefused } from './refused-request.ts';
+import { requestSeries } from './series-request.ts';
 import { shortlistButton } from './shortlist.ts';
 import { type CarriedFields, fieldsOf, hourIn, monthPath, spacePath } from './space-path.ts';
 import { isFree, nextFreeDay, notFreeNotice, startTimeField, whyNoneFree } from './start-times.ts';
@@ -49,7 +51,8 @@ const DAYS_AHEAD = 7;
 const LOOK_AHEAD_DAYS = 90;
 
 /** A space with its start times and price, and the form that requests a booking. */
-export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: PageDeps): void {
+export function requestPages({ brand }: ConsoleRoutes, deps: PageDeps): void {
+  const { commands, queries } = deps;
   const ofSpace = spaceRoutes(brand, queries);
 
   ofSpace.get('/console/find/:id', 'Viewer', async (visit, stored) => {
@@ -69,6 +72,10 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: Pa
     const again = (problems: Problems) => spacePage(queries, visit, space, form.text('date'), form, problems);
     const read = readRequest(visit, space);
     if (read.details === undefined) return again(read.problems);
+    const repeated = readDays(form.texts(REPEAT_FIELDS), read.details.date);
+    if (hasProblems(repeated.problems)) return again(repeated.problems);
+    if (repeated.days.length > 1 && space.active)
+      return requestSeries(deps, visit, { space, details: read.details, days: repeated.days });
     // A form that is sent twice makes one booking. A page that shows a refusal has a new key.
     const key = form.text('requestKey');
     const idempotency = key === '' ? {} : { idempotencyKey: `console:${key}` };
@@ -81,21 +88,6 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: Pa
     );
   });
 }
-
-/** A space as it is offered to a brand. */
-type OfferedSpace = Space & { readonly agreed: AgreedPrices };
-
-/** With the prices that were agreed with the brand. To a brand whose requests the community does not take, it is closed. */
-async function asOffered({ customers }: Queries, { account }: BrandVisit, space: Space): Promise<OfferedSpace> {
-  const { agreed, isBlocked } = await customers.asSeenBy(account.id, space.communityId);
-  return { ...space, agreed, active: space.active && !isBlocked };
-}
-
-const priceIn = (
-  { settings: { serviceFeePercent, currency } }: BrandVisit,
-  { spaceId, eventFee }: Space,
-  agreed: AgreedPrices,
-) => ({ ...priceOf(agreedFee(agreed, spaceId, eventFee), serviceFeePercent), currency });
 
 /** The booking of this space that the address or the form asks to repeat. */
 async function bookingToRepeat({ bookings }: Queries, visit: BrandVisit, space: Space) {
@@ -280,7 +272,11 @@ function requestForm(
 ${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}
 ${viaField(visit)}${again !== undefined && hiddenField('again', again)}
 <h2>Price</h2>${priceView('Brand', price)}
-${active && html`${furtherControls(typed, problems, space)}${requestButton(hoursTopic(spaceId, date), noneFree)}`}
+${
+  active &&
+  html`${furtherControls(typed, problems, space)}
+${repeatFields(typed.texts(REPEAT_FIELDS), problems, date)}${requestButton(hoursTopic(spaceId, date), noneFree)}`
+}
 <p class="muted small">The price is the same at any time of day. You are charged when the community approves; sending
 a request is free.${cancelText(space)}${note && ` ${note}`}</p></form>`;
 }
@@ -293,8 +289,8 @@ const requestButton = (topic: string, noneFree: string | undefined): Html =>
     noneFree !== undefined && html`<p class="hint" id="none-free">${noneFree} Choose another day.</p>`
   }</div>`;
 
-/** The details that a brand may add besides space, date and start time. */
-type Further = Exclude<keyof BookingDetails, 'spaceId' | 'date' | 'startHour'>;
+/** The details that a brand may add besides space, date and start time. The page of the days adds the series. */
+type Further = Exclude<keyof BookingDetails, 'spaceId' | 'date' | 'startHour' | 'series'>;
 
 /** The form control of each, and how it is read. Exhaustive: a new detail does not compile without one. */
 const FURTHER: {

@@ -7,13 +7,13 @@ import { type Answer, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { hasProblems, hiddenField, postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
-import { Form, idOf, type Problems } from '../parts/typed-form.ts';
+import { Form, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit, Visit } from '../parts/visit.ts';
 import { leftOutText } from './admission-forms.ts';
 import { type BulkVerb, decideEach, MAX_BULK_BOOKINGS, messageOf, totalOf } from './bulk-outcomes.ts';
 import { listFieldsOf, needsConfirmation, problemsOfReason, reasonField } from './decision-forms.ts';
 import { recentReasons } from './inbox-reads.ts';
-import { inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
+import { idsIn, inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
 
 /** Decides several requests, each on its own. The message names those that were refused. */
 export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
@@ -54,7 +54,7 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
   ): Promise<(Answer & { go: string }) | Picked> {
     const list = listOfForm(form) ?? requestList(new Form({}));
     if (form.text('all') !== '') return everyPage(account, list, verb);
-    const ids = [...new Set(form.all('id').flatMap((id) => idOf(id) ?? []))];
+    const ids = [...new Set(form.all('id').flatMap(idsIn))];
     const nothing = (text: string) => nothingToDo(inboxPath(list, list), text);
     if (ids.length === 0) return nothing(`Nothing was selected, so nothing was ${verb}.`);
     if (ids.length > MAX_BULK_BOOKINGS)
@@ -95,7 +95,7 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
   }
 }
 
-type Verb = Exclude<BulkVerb, 'cancelled'>;
+type Verb = Extract<BulkVerb, 'approved' | 'declined'>;
 type Picked = {
   readonly selected: readonly BookingDocument[];
   readonly list: RequestList;

@@ -14,7 +14,7 @@ export const MAX_BULK_BOOKINGS = 100;
 /** The message travels in a sealed cookie of 4 KiB. The rows show what does not fit. */
 const MAX_MESSAGE_BYTES = 2_200;
 
-export type BulkVerb = 'approved' | 'declined' | 'cancelled';
+export type BulkVerb = 'approved' | 'declined' | 'withdrawn' | 'cancelled';
 
 /** What became of one of several bookings. */
 export type BulkOutcome = { readonly request: BookingDocument; readonly refused?: string };
@@ -80,18 +80,21 @@ function doneText(done: readonly BookingDocument[], account: Account, verb: Bulk
   const text = `${counted(done.length, nounOf(verb))} ${verb}${names}.`;
   // Those that were requests had not been paid.
   const paid = verb === 'cancelled' ? done.filter(({ status }) => status === 'Approved') : done;
-  if (verb === 'declined' || paid.length === 0) return text;
+  if (verb === 'declined' || verb === 'withdrawn' || paid.length === 0) return text;
   return `${text} ${totalOf(paid)} ${paid.length === 1 ? 'was' : 'were'} ${verb === 'approved' ? 'charged' : 'refunded'}.`;
 }
 
 const nounOf = (verb: BulkVerb): string => (verb === 'cancelled' ? 'booking' : 'request');
 
-/** The sum of the totals, for each currency. */
-export const totalOf = (requests: readonly BookingDocument[]): string =>
+/** The sum of the totals, or of what the community earns, for each currency. */
+export const totalOf = (
+  requests: readonly BookingDocument[],
+  field: 'totalPrice' | 'eventFee' = 'totalPrice',
+): string =>
   [...Map.groupBy(requests, ({ currency }) => currency)]
     .map(([currency, list]) =>
       amount(
-        list.reduce((sum, { totalPrice }) => sum + totalPrice, 0),
+        list.reduce((sum, request) => sum + request[field], 0),
         currency,
       ),
     )

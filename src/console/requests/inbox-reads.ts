@@ -4,6 +4,7 @@ import { ERASED } from '../../domain/personal-text.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { placeIn } from '../../queries/requests.ts';
 import type { AccountOf } from '../parts/visit.ts';
+import { type Entry, entriesFrom } from './inbox-entries.ts';
 import { type Cursor, MAX_SHOWN, type RequestList } from './request-list.ts';
 
 /** The reads of the inbox. */
@@ -21,7 +22,7 @@ const MAX_SUGGESTED = { reasons: 6, characters: 120 };
 const LAG_MS = 5_000;
 
 export type ListPage = {
-  readonly rows: readonly BookingDocument[];
+  readonly rows: readonly Entry[];
   readonly previous: Neighbour | undefined;
   readonly next: Neighbour | undefined;
 };
@@ -48,35 +49,30 @@ export const following = async (queries: Requests, account: Community, list: Req
 
 /** The page of a list that its cursor names. */
 export async function pageOf(queries: Requests, account: Community, list: RequestList): Promise<ListPage> {
-  const requests = await requestsAfter(queries, account, list, list.after, PER_PAGE + 1);
-  const rows = requests.slice(0, PER_PAGE);
-  const [first, last, onNext] = [rows[0], rows.at(-1), requests[PER_PAGE]];
+  const entries = await entriesFrom(queries, account, list, { after: list.after, limit: PER_PAGE + 1 });
+  const rows = entries.slice(0, PER_PAGE);
+  const [first, last, onNext] = [rows[0], rows.at(-1), entries[PER_PAGE]];
   return {
     rows,
-    previous: list.after && first && (await pageBefore(queries, account, list, first)),
-    next: onNext && last && { after: placeIn(list.sort, last), first: onNext.bookingId },
+    previous: list.after && first && (await pageBefore(queries, account, list, first.request)),
+    next: onNext && last && { after: placeIn(list.sort, last.request), first: onNext.key },
   };
 }
 
 /** The page that ends before a request. Undefined if the list begins with it. */
 async function pageBefore(
-  { requests }: Requests,
-  { id }: Community,
-  { filter, sort }: RequestList,
+  queries: Requests,
+  account: Community,
+  list: RequestList,
   request: BookingDocument,
 ): Promise<Neighbour | undefined> {
-  const after = placeIn(sort, request);
-  const before = await requests.pending(id, filter, {
-    order: sort,
-    direction: 'descending',
-    after,
-    limit: PER_PAGE + 1,
-  });
+  const after = placeIn(list.sort, request);
+  const before = await entriesFrom(queries, account, list, { after, limit: PER_PAGE + 1, direction: 'descending' });
   const [first, beforeFirst] = [before.slice(0, PER_PAGE).at(-1), before[PER_PAGE]];
-  return first && { after: beforeFirst && placeIn(sort, beforeFirst), first: first.bookingId };
+  return first && { after: beforeFirst && placeIn(list.sort, beforeFirst.request), first: first.key };
 }
 
-/** Requests that are new to an open page: how many, and the first ones. */
+/** Requests that are new to an open page: how many, and the first ones, of each series one. */
 export type Added = { readonly count: number; readonly first: readonly BookingDocument[] };
 
 /** The requests of a list that have arrived since an open page was made. @param rows of the page */
@@ -84,17 +80,21 @@ export async function addedTo(
   { requests }: Requests,
   { id }: Community,
   { filter, sort, since }: RequestList,
-  rows: readonly BookingDocument[],
+  rows: readonly Entry[],
 ): Promise<Added> {
   if (since === undefined) return { count: 0, first: [] };
   const arrived = { ...filter, madeSince: toTimestamp(since - LAG_MS) };
+  const shown = rows.flatMap(({ waiting }) => waiting);
   // Enough for all of them, or for more than the page has room for.
-  const limit = MAX_SHOWN + rows.length + 1;
+  const limit = MAX_SHOWN + shown.length + 1;
   const matching = await requests.pending(id, arrived, { order: sort, limit });
-  const isNew = ({ bookingId }: BookingDocument) => !rows.some((row) => row.bookingId === bookingId);
-  const first = matching.filter(isNew);
-  if (matching.length < limit) return { count: first.length, first };
-  const counted = rows.filter(({ status, createdAt }) => status === 'Pending' && createdAt >= arrived.madeSince);
+  const isNew = ({ bookingId }: BookingDocument) => !shown.some((one) => one.bookingId === bookingId);
+  const added = matching.filter(isNew);
+  const rowOf = ({ bookingId, brandId, series }: BookingDocument) =>
+    series === undefined ? bookingId : `${brandId} ${series}`;
+  const first = [...Map.groupBy(added, rowOf).values()].flatMap((of) => of.slice(0, 1));
+  if (matching.length < limit) return { count: added.length, first };
+  const counted = shown.filter(({ createdAt }) => createdAt >= arrived.madeSince);
   return { count: (await requests.count(id, arrived)) - counted.length, first };
 }
 

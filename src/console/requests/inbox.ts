@@ -17,7 +17,6 @@ import {
   zoneName,
 } from '../../html/formats.ts';
 import { flag, type Html, html, named, namedText } from '../../html/html.ts';
-import type { BrandFacts } from '../../queries/admissions.ts';
 import type { Beside } from '../../queries/requests.ts';
 import { statusBadge } from '../parts/booking-views.ts';
 import { csrfField, dateField, field, hasProblems, select } from '../parts/forms.ts';
@@ -26,7 +25,7 @@ import { noticeOf, pager } from '../parts/links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may, type Visit } from '../parts/visit.ts';
-import { admissionForms, brandMarks, LET_IN, leftOutText } from './admission-forms.ts';
+import { admissionForms, brandMarks, leftOutText } from './admission-forms.ts';
 import {
   BULK_FORM,
   decisionForms,
@@ -35,7 +34,9 @@ import {
   reasonSuggestions,
   requestName,
 } from './decision-forms.ts';
+import { entriesOf } from './inbox-entries.ts';
 import { type Added, addedTo, firstOf, type ListPage, type Neighbour, pageOf, recentReasons } from './inbox-reads.ts';
+import { type Row, rowsOf } from './inbox-rows.ts';
 import { movesToAnswer } from './move-views.ts';
 import {
   cursorBefore,
@@ -47,22 +48,11 @@ import {
   type RequestList,
   requestList,
 } from './request-list.ts';
-import { type LastStep, lastStepOf } from './what-happened.ts';
+import { idsOf, NAME_SHOWN, outcomesText, seriesDaysView, seriesForms, seriesTermsView } from './series-views.ts';
+import type { LastStep } from './what-happened.ts';
 
 /** Characters of a message in a row: beside the other cells there is room for three or four lines. A longer one expands. */
 const MESSAGE_SHOWN = 160;
-/** Characters of a name in a row: two lines. */
-const NAME_SHOWN = 56;
-
-/** A request in the list. */
-type Row = {
-  readonly request: ReadableBooking;
-  readonly beside: Beside;
-  readonly brand: BrandFacts;
-  /** The last step of a request that has been answered. */
-  readonly answered: LastStep | undefined;
-  readonly hasUnread: boolean;
-};
 
 /** A community's pending requests, which it answers one after the other or several at once. */
 export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps): void {
@@ -103,9 +93,10 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
       queries.requests.some(account, list.shown),
     ]);
     if (page?.rows.length === 0 && count > 0) return undefined;
+    const entries = page?.rows ?? (await entriesOf(queries, list, opened));
     const [rows, added, first, reasons] = await Promise.all([
-      rowsOf(visit, page?.rows ?? opened),
-      addedTo(queries, account, list, opened),
+      rowsOf(queries, visit, entries),
+      addedTo(queries, account, list, entries),
       isOpen ? firstOf(queries, account, list) : undefined,
       recentReasons(queries, account),
     ]);
@@ -124,25 +115,6 @@ ${bar(visit, list, rows, { added, count })}${
 }`;
     return { main, isEmpty: count === 0 && rows.length === 0 };
   }
-
-  async function rowsOf(visit: CommunityVisit, bookings: readonly BookingDocument[]): Promise<Row[]> {
-    const ids = bookings.map(({ brandId }) => brandId);
-    const [requests, besides, brands, unread] = await Promise.all([
-      queries.requests.readable(bookings),
-      queries.requests.beside(bookings),
-      queries.admissions.ofBrands(visit.account.id, ids),
-      queries.threads.unread(visit.account, visit.user.read ?? {}),
-    ]);
-    return Promise.all(
-      requests.map(async (request, index) => ({
-        request,
-        beside: besides[index] ?? NOTHING_BESIDE,
-        brand: brands.get(request.brandId) ?? LET_IN,
-        answered: request.status === 'Pending' ? undefined : await lastStepOf(queries, visit, request),
-        hasUnread: unread.includes(request.bookingId),
-      })),
-    );
-  }
 }
 
 const NOTHING_BESIDE: Beside = { first: undefined, count: 0 };
@@ -157,10 +129,10 @@ function bar(
   rows: readonly Row[],
   { added, count }: { readonly added: Added; readonly count: number },
 ): Html {
-  const rowIds = rows.map(({ request }) => request.bookingId);
+  const rowIds = rows.map(({ key }) => key);
   const [first] = added.first;
   const ids = [...rowIds, ...added.first.map(({ bookingId }) => bookingId)];
-  const href = hasRoomFor(rowIds, added.count)
+  const href = hasRoomFor(rowIds, added.first.length)
     ? inboxPath(list, { shown: ids })
     : inboxPath({ ...list, after: first && cursorBefore(list, first) });
   const keys = html`<button class="button quiet small" type="button" popovertarget="key-help" data-keys hidden>Keys…</button>`;
@@ -181,8 +153,8 @@ ${selectAll(rows, count)}`
 
 /** Selects the rows (with JavaScript), or all requests of the list. A page names those before they are decided (`bulk-decisions.ts`). */
 function selectAll(rows: readonly Row[], count: number): Html {
-  const pending = rows.filter(({ answered }) => answered === undefined);
-  const waiting = pending.filter(({ brand }) => !isLetIn(brand.standing)).length;
+  const pending = rows.flatMap(({ waiting: requests }) => requests);
+  const waiting = rows.flatMap(({ brand, waiting: requests }) => (isLetIn(brand.standing) ? [] : requests)).length;
   const leftOut = html`<span class="small muted" id="left-out" data-live-region>${
     waiting > 0 && leftOutText(waiting)
   }</span>`;
@@ -234,42 +206,46 @@ ${buttonLink('/console/spaces', 'View your spaces', 'quiet')}</div>`;
   }
 }
 
-function rowView(
-  visit: Visit,
-  { request, beside, brand, answered, hasUnread }: Row,
-  formPage: FormPage,
-  isPicked: boolean,
-): Html {
-  const { bookingId } = request;
-  const [id, title] = [`request-${bookingId}`, `request-${bookingId}-brand`];
-  const expiry = expiryOf(request);
+function rowView(visit: Visit, row: Row, formPage: FormPage, isPicked: boolean): Html {
+  const { key, request, waiting, brand, answered, hasUnread } = row;
+  const [id, title] = [`request-${key}`, `request-${key}-brand`];
   const isPending = answered === undefined;
   const mayAnswer = may(visit, 'Coordinator');
-  const mayBeApproved = isLetIn(brand.standing);
   const details = html`${isPending && brandMarks(brand)}${hasUnread && unreadMark}${detailViews(request)}`;
-  const terms = termsView(request, isPending ? visit.now : undefined);
-  const facts = html`${whatView(request, beside)}${terms}`;
+  const isOpen = waiting.some((one) => expiryOf(one) > visit.now);
   const pick =
-    isPending &&
-    mayBeApproved &&
-    expiry > visit.now &&
-    html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}"
-aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`;
+    isLetIn(brand.standing) &&
+    isOpen &&
+    html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${idsOf(waiting)}"
+aria-label="Select ${requestName(request)}${waiting.length > 1 && ' and its series'}"${flag('checked', isPicked)}></label>`;
   return html`<article class="request-row${!mayAnswer && ' is-read'}" id="${id}" aria-labelledby="${title}" tabindex="-1"
-data-live-region data-key="${bookingId}">${mayAnswer && html`<div class="pick">${pick}</div>`}
-<div class="who"><h2 id="${title}"><a class="whole" href="/console/bookings/${bookingId}">
-${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${details}</div>${facts}${
-    isPending
-      ? mayAnswer &&
-        (
-          mayBeApproved
-            ? decisionForms(visit, request, formPage)
-            : admissionForms(visit, request, brand.standing, formPage)
-        )
-      : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p>
-<p class="small muted">${answered.at}</p></div>`
+data-live-region data-key="${key}">${mayAnswer && html`<div class="pick">${pick}</div>`}
+<div class="who"><h2 id="${title}"><a class="whole" href="/console/bookings/${request.bookingId}">
+${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${details}</div>${factsView(row, visit.now)}${
+    isPending ? mayAnswer && formsView(visit, row, formPage) : decidedView(row, answered)
   }</article>`;
 }
+
+function factsView({ request, waiting, days, beside, answered }: Row, now: number): Html {
+  if (waiting.length > 1) return html`${seriesDaysView(waiting, beside)}${seriesTermsView(waiting, now)}`;
+  const approved = days.filter(({ status }) => status !== 'Cancelled');
+  if (answered !== undefined && days.length > 1)
+    return html`${seriesDaysView(days, [])}${
+      approved.length > 0 ? seriesTermsView(approved, undefined) : html`<div class="terms"></div>`
+    }`;
+  const terms = termsView(request, answered === undefined ? now : undefined);
+  return html`${whatView(request, beside[0] ?? NOTHING_BESIDE)}${terms}`;
+}
+
+function formsView(visit: Visit, { key, request, waiting, brand }: Row, formPage: FormPage): Html {
+  if (!isLetIn(brand.standing)) return admissionForms(visit, request, brand.standing, formPage);
+  return waiting.length > 1 ? seriesForms(visit, key, waiting, formPage) : decisionForms(visit, request, formPage);
+}
+
+/** What became of a request, or of the days of a series. */
+const decidedView = ({ request, days }: Row, answered: LastStep): Html =>
+  html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p>
+<p class="small muted">${days.length > 1 ? `Of ${days.length} days: ${outcomesText(days)}` : answered.at}</p></div>`;
 
 const whatView = (request: ReadableBooking, beside: Beside): Html =>
   html`<div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>,

@@ -56,7 +56,7 @@ export function requestList(query: Form): RequestList {
     sort,
     after: cursorIn(query.text('after'), sort),
     since: isMoment(since) ? since : undefined,
-    shown: idsIn(query.text('shown')),
+    shown: idsIn(query.text('shown')).slice(0, MAX_SHOWN),
   };
 }
 
@@ -77,8 +77,10 @@ export function listOfForm(form: Form): RequestList | undefined {
   return requestList(new Form({ ...query, ...form.texts(['shown', 'since']) }));
 }
 
-const idsIn = (text: string): readonly number[] =>
-  [...new Set(text.split('.').flatMap((one) => idOf(one) ?? []))].slice(0, MAX_SHOWN);
+/** The ids in a text such as `12.13`: a row of several requests has all of theirs. */
+export const idsIn = (text: string): readonly number[] => [
+  ...new Set(text.split('.').flatMap((one) => idOf(one) ?? [])),
+];
 
 type Listed = Pick<RequestList, 'typed' | 'after'>;
 
@@ -104,7 +106,7 @@ export const inboxPath = (
     ...fieldsOf(list),
     shown: shown.join('.'),
     since: since?.toString(),
-    picked: picked.filter((id) => /^\d+$/.test(id)).join('.'),
+    picked: picked.flatMap(idsIn).join('.'),
   });
 
 export const isFiltered = ({ typed }: RequestList): boolean =>

@@ -5,6 +5,7 @@ import {
   PERSONAL_DETAILS,
   PLAIN_DETAILS,
   REPEATED_DETAILS,
+  SERIES,
 } from '../../domain/booking-details.ts';
 import type { CancelledBy, MovedBy } from '../../domain/booking-events.ts';
 import type { BookingId, SpaceId } from '../../domain/ids.ts';
@@ -28,6 +29,13 @@ export const RequestDetails = {
     }),
   ),
   message: Type.Optional(Text(MESSAGE, 'Note to the community.')),
+  series: Type.Optional(
+    Type.String({
+      pattern: SERIES.source,
+      description:
+        'A UUID in lower case that you choose, the same in each request of a series: one request for each day. The community sees them as one.',
+    }),
+  ),
 } as const satisfies DetailSchemas;
 
 /** Each detail of a booking in responses. Every shape below takes its details from here. */
@@ -37,6 +45,12 @@ const ResponseDetails = {
   startHour: Hour('Start, 24-hour clock.'),
   guests: Type.Optional(Type.Integer({ minimum: CAPACITY.min, description: 'How many guests the event has.' })),
   message: Type.Optional(Type.String({ description: 'Note to the community.' })),
+  series: Type.Optional(
+    Type.String({
+      pattern: SERIES.source,
+      description: 'Requests of the brand with the same id are days of one series.',
+    }),
+  ),
 } as const satisfies DetailSchemas;
 
 const { spaceId, date, startHour, ...otherDetails } = picked(ResponseDetails, REPEATED_DETAILS);

@@ -227,6 +227,7 @@ const DECISIONS = {
   d: (row) => {
     const decline = row.querySelector('.decline');
     if (decline) decline.open = true;
+    else row.querySelector('[data-decline-all]')?.click();
   },
   x: (row) => row.querySelector('input[name=id]')?.click(),
 };

@@ -31,6 +31,7 @@ export async function digestOf(mails: readonly NewMail[], write: Write, publicUr
   const [first] = written;
   if (first === undefined) return { skipped: 'What it was about is no longer news.' };
   if (written.length === 1 && ended === 0) return { only: first };
+  if (ended === 0 && others === 0 && areOneSeries(mails)) return { digest: seriesOf(written, first) };
   return {
     digest: {
       subject: `${counted(written.length + others, 'booking')} with news`,
@@ -46,6 +47,20 @@ export async function digestOf(mails: readonly NewMail[], write: Write, publicUr
     },
   };
 }
+
+function areOneSeries([first, ...others]: readonly NewMail[]): boolean {
+  if (first?.kind !== 'BookingRequested' || first.about.series === undefined) return false;
+  const { kind, account, about } = first;
+  return others.every((mail) => mail.kind === kind && mail.account === account && mail.about.series === about.series);
+}
+
+/** The requests of a series, in the order of their days. */
+const seriesOf = (written: readonly BookingWritten[], { title, action }: BookingWritten): Written => ({
+  subject: `${title}: ${counted(written.length, 'day')} of one event`,
+  intro: ['These are the requests for several days of one event.'],
+  facts: written.toReversed().map(({ title: what, briefly, action: to }): Fact => [what, briefly, to?.url]),
+  ...(action !== undefined && { action }),
+});
 
 /** The last of the news that is still true, and wanted. */
 async function lastOf(news: readonly NewMail[], write: Write): Promise<BookingWritten | undefined> {

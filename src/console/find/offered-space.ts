@@ -1,0 +1,25 @@
+import { type AgreedPrices, agreedFee } from '../../domain/customer-details.ts';
+import { priceOf } from '../../domain/pricing.ts';
+import type { Space } from '../../domain/space.ts';
+import type { PageDeps } from '../parts/routes.ts';
+import type { BrandVisit } from '../parts/visit.ts';
+
+/** A space as it is offered to a brand. */
+export type OfferedSpace = Space & { readonly agreed: AgreedPrices };
+
+/** With the prices that were agreed with the brand. To a brand whose requests the community does not take, it is closed. */
+export async function asOffered(
+  { customers }: Pick<PageDeps['queries'], 'customers'>,
+  { account }: BrandVisit,
+  space: Space,
+): Promise<OfferedSpace> {
+  const { agreed, isBlocked } = await customers.asSeenBy(account.id, space.communityId);
+  return { ...space, agreed, active: space.active && !isBlocked };
+}
+
+/** What an event costs the brand. @param space with the terms of its day */
+export const priceIn = (
+  { settings: { serviceFeePercent, currency } }: BrandVisit,
+  { spaceId, eventFee }: Space,
+  agreed: AgreedPrices,
+) => ({ ...priceOf(agreedFee(agreed, spaceId, eventFee), serviceFeePercent), currency });
