@@ -6,6 +6,7 @@ import { reviewPages } from './bookings/reviews.ts';
 import { calendarPages } from './calendar/calendar.ts';
 import { closureAddPages } from './calendar/closure-add.ts';
 import { closureChangePages } from './calendar/closure-change.ts';
+import { closureChoicePages } from './calendar/closure-choices.ts';
 import { closureImportPages } from './calendar/closure-import.ts';
 import { closurePages } from './calendar/closures.ts';
 import { weekPages } from './calendar/week-page.ts';
@@ -60,6 +61,7 @@ const PAGES = [
   closurePages,
   closureChangePages,
   closureImportPages,
+  closureChoicePages,
   entryPages,
   customerPages,
   customerPage,

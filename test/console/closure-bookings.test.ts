@@ -112,6 +112,42 @@ test('those that cannot be cancelled are named with the reason, and the others a
   expect((await union.open(day.url)).status).toBe(404);
 });
 
+test('each booking inside a closed day is left, cancelled, or proposed to move to the next day that is free at its hour', async () => {
+  const date = inDays(90);
+  const [left, cancelled, moved] = [
+    await book(rooms[0], date, 9, true),
+    await book(rooms[0], date, 11, true),
+    await book(rooms[1], date, 9),
+  ];
+  // The next day has the hour no more.
+  await book(rooms[1], inDays(91), 9);
+  const day = await add('Closure', { from: date });
+  expect(day.flash).toContain('3 bookings inside it stay');
+  const path = `${day.url.pathname}/bookings`;
+  const page = await harbour.open(path);
+  expect(new RegExp(`name="choice-${moved}".*?</select>`, 's').exec(page.text)?.[0]).not.toContain(inDays(91));
+  expect((await harbour.send(page, path)).text).toContain('Choose what becomes of a booking.');
+  const fields = { [`choice-${left}`]: 'leave', [`choice-${cancelled}`]: 'cancel', [`choice-${moved}`]: inDays(92) };
+  const without = await harbour.send(page, path, fields);
+  expect([without.status, without.text.includes('Give a reason.')]).toEqual([422, true]);
+  const done = await harbour.send(without, path, { reason: 'New floor' });
+  expect(done.flash).toMatch(/^1 booking cancelled: .*\n1 move proposed: /s);
+  expect(await Promise.all([left, cancelled, moved].map(statusOf))).toEqual(['Approved', 'Cancelled', 'Pending']);
+  const account = { kind: 'Community', id: by().communityId } as const;
+  const { bookings } = running.service.core.queries;
+  expect((await bookings.get(account, moved))?.move).toMatchObject({ askedBy: 'Community', to: { date: inDays(92) } });
+  // A day that is taken meanwhile, the closed day itself, and bookings of others.
+  await book(rooms[0], inDays(93), 9);
+  const taken = await harbour.send(await harbour.open(path), path, { [`choice-${left}`]: inDays(93) });
+  expect(taken.flash).toMatch(/^Nothing was proposed\.\n1 move could not be proposed:\n/);
+  const closed = await harbour.send(await harbour.open(path), path, { [`choice-${moved}`]: date });
+  expect(closed.flash).toContain('Nothing was proposed.');
+  const foreign = { listed: '999999 Approved', 'choice-999999': 'cancel', reason: 'x' };
+  expect((await harbour.send(await harbour.open(path), path, foreign)).flash).toContain('not to this account');
+  expect((await union.open(path)).status).toBe(404);
+  expect(await statusOf(left)).toBe('Approved');
+});
+
 test('a booking on a date that was left out is not inside the closed time', async () => {
   const range = { from: inDays(50), to: inDays(51) };
   const day = await add('Closure', range);

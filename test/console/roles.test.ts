@@ -119,6 +119,7 @@ describe('each page and form of the console', () => {
       '/console/bookings/:id/review',
       '/console/bookings/:id/withdraw-series',
       '/console/bookings/enter',
+      '/console/calendar/closures/:id/bookings',
       '/console/calendar/closures/:id/cancel',
       '/console/calendar/closures/:id/change',
       '/console/calendar/closures/:id/end',

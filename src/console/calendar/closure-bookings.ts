@@ -7,6 +7,7 @@ import type { Flash } from '../../html/layout.ts';
 import type { Answer } from '../parts/answer.ts';
 import { bookingTable, stateOf } from '../parts/booking-views.ts';
 import { choices, hasProblems, hiddenField, onceField, postForm } from '../parts/forms.ts';
+import { buttonLink } from '../parts/frame.ts';
 import { BRANDS } from '../parts/other-party.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
@@ -19,6 +20,10 @@ export type Concerned = { readonly first: readonly BookingDocument[]; readonly c
 
 /** How many of them its page lists: rows of a table, or boxes for those who may cancel. It counts the others. */
 export const mostBookings = (visit: CommunityVisit): number => (may(visit, 'Coordinator') ? MAX_BULK_BOOKINGS : 50);
+
+/** The page on which each booking inside a closed time is left, cancelled, or proposed to move. */
+export const choicesPath = ({ closureId }: Pick<ReadableClosure, 'closureId'>): string =>
+  `/console/calendar/closures/${closureId}/bookings`;
 
 /** The bookings that are to be cancelled, in the state in which the page showed them. */
 type Ticked = ReadonlyMap<number, 'Pending' | 'Approved'>;
@@ -37,7 +42,11 @@ export function bookingsSection(
       ? 'They stay, until you decline or cancel them.'
       : 'On the days left out. They stay, until you decline or cancel them.';
   const more = count - first.length;
-  return html`<section class="stack tight full" id="bookings"><h2>${title}</h2><p>${lead}</p>
+  const choose =
+    closure.kind === 'Closure' &&
+    may(visit, 'Coordinator') &&
+    html`<p>${buttonLink(choicesPath(closure), 'Leave, cancel or move each…', 'quiet')}</p>`;
+  return html`<section class="stack tight full" id="bookings"><h2>${title}</h2><p>${lead}</p>${choose}
 ${may(visit, 'Coordinator') ? cancelForm(visit, closure, first, problems) : bookingTable(first, BRANDS, title)}${
   more > 0 && html`<p>And ${more.toLocaleString('en')} more.</p>`
 }</section>`;

@@ -13,8 +13,10 @@ import { lastStepOf, type StepVerb, sentenceOf } from './what-happened.ts';
 export const MAX_BULK_BOOKINGS = 100;
 /** The message travels in a sealed cookie of 4 KiB. The rows show what does not fit. */
 const MAX_MESSAGE_BYTES = 2_200;
+/** Bytes of a message that another one goes with. */
+export const HALF_A_MESSAGE = MAX_MESSAGE_BYTES / 2;
 
-export type BulkVerb = 'approved' | 'declined' | 'withdrawn' | 'cancelled';
+export type BulkVerb = 'approved' | 'declined' | 'withdrawn' | 'cancelled' | 'proposed';
 
 /** What became of one of several bookings. */
 export type BulkOutcome = { readonly request: BookingDocument; readonly refused?: string };
@@ -53,6 +55,7 @@ export function messageOf(
   outcomes: readonly BulkOutcome[],
   account: Account,
   verb: BulkVerb,
+  mostBytes = MAX_MESSAGE_BYTES,
 ): { readonly flash: Flash; readonly isWhole: boolean } {
   const done = outcomes.filter(({ refused }) => refused === undefined).map(({ request }) => request);
   const refused = outcomes.filter((one) => one.refused !== undefined);
@@ -63,7 +66,7 @@ export function messageOf(
   let namedCount = 0;
   for (const { request, refused: why } of refused) {
     const line = `${briefly(request, account)}: ${why}`;
-    if (Buffer.byteLength([...lines, line].join('\n')) > MAX_MESSAGE_BYTES) break;
+    if (Buffer.byteLength([...lines, line].join('\n')) > mostBytes) break;
     lines.push(line);
     namedCount += 1;
   }
@@ -80,11 +83,18 @@ function doneText(done: readonly BookingDocument[], account: Account, verb: Bulk
   const text = `${counted(done.length, nounOf(verb))} ${verb}${names}.`;
   // Those that were requests had not been paid.
   const paid = verb === 'cancelled' ? done.filter(({ status }) => status === 'Approved') : done;
-  if (verb === 'declined' || verb === 'withdrawn' || paid.length === 0) return text;
+  if (verb === 'declined' || verb === 'withdrawn' || verb === 'proposed' || paid.length === 0) return text;
   return `${text} ${totalOf(paid)} ${paid.length === 1 ? 'was' : 'were'} ${verb === 'approved' ? 'charged' : 'refunded'}.`;
 }
 
-const nounOf = (verb: BulkVerb): string => (verb === 'cancelled' ? 'booking' : 'request');
+const NOUNS: { readonly [V in BulkVerb]: string } = {
+  approved: 'request',
+  declined: 'request',
+  withdrawn: 'request',
+  cancelled: 'booking',
+  proposed: 'move',
+};
+const nounOf = (verb: BulkVerb): string => NOUNS[verb];
 
 /** The sum of the totals, or of what the community earns, for each currency. */
 export const totalOf = (
