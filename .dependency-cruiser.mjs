@@ -194,7 +194,7 @@ export const MAY_IMPORT = {
   // `console/` puts them together.
   'console/parts': [
     ...['commands', 'contract', 'queries', 'auth', 'html', 'mail', 'projections', 'domain', 'event-loop'],
-    ...['http/entity-tag.ts', 'webhooks/webhooks.ts', 'authorization-server/authorization-server.ts'],
+    ...['text', 'http/entity-tag.ts', 'webhooks/webhooks.ts', 'authorization-server/authorization-server.ts'],
   ],
   // Sessions and sent forms are records; people sign in as at a client of the authorization server.
   'console/sessions': [
@@ -218,7 +218,7 @@ export const MAY_IMPORT = {
   'console/webhooks': ['console/parts', 'contract', 'queries', 'html', 'projections', 'domain', 'webhooks/webhooks.ts'],
   'console/connections': ['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'runtime'],
   'console/your-account': ['console/parts', 'console/spaces', 'contract', 'auth', 'html', 'mail', 'domain'],
-  'console/overview': ['console/parts', 'queries', 'html', 'projections', 'domain', 'event-loop'],
+  'console/overview': ['console/parts', 'queries', 'html', 'projections', 'domain'],
   'console/customers': ['console/parts', 'queries', 'contract', 'html', 'domain'],
   'console/find': ['console/parts', 'console/live', 'queries', 'contract', 'html', 'projections', 'domain'],
   // Pages that need no session: forgotten passwords, addresses to confirm, invitations.
@@ -231,7 +231,6 @@ export const MAY_IMPORT = {
   'console/requests': ['console/parts', 'queries', 'contract', 'html', 'projections', 'domain', 'runtime'],
   'console/bookings': [
     ...['console/parts', 'console/find', 'console/requests', 'queries', 'contract', 'html', 'projections', 'domain'],
-    'text',
   ],
   'console/calendar': ['console/parts', 'console/requests', 'queries', 'html', 'projections', 'domain', 'event-loop'],
   console: [

@@ -1,5 +1,13 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { isPlainDate, MOMENT_RULE, momentOf, toTimestamp, WEEKDAYS, type Weekday } from '../domain/calendar.ts';
+import {
+  isMonth,
+  isPlainDate,
+  MOMENT_RULE,
+  momentOf,
+  toTimestamp,
+  WEEKDAYS,
+  type Weekday,
+} from '../domain/calendar.ts';
 import type { Cents, PlainDate, Timestamp } from '../domain/ids.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { type Flags, listOf } from '../domain/limits.ts';
@@ -76,6 +84,11 @@ export const weekdays = (text: string): Weekday[] => {
 
 export function date(text: string): PlainDate {
   if (!isPlainDate(text)) throw new InvalidArgumentError('It must be a date in the form YYYY-MM-DD.');
+  return text;
+}
+
+export function month(text: string): string {
+  if (!isMonth(text)) throw new InvalidArgumentError('It must be a month in the form YYYY-MM.');
   return text;
 }
 

@@ -1,12 +1,11 @@
-import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import { toOperatorBrand } from '../contract/account.ts';
 import { type OperatorCharge, toOperatorCharge, toOperatorTotal } from '../contract/charge.ts';
-import { isMonth } from '../domain/calendar.ts';
 import { CHARGE_BASES, type ChargeBasis, type ChargeTotals, totalsOf } from '../domain/charges.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { formatAmount } from '../domain/pricing.ts';
 import { csvHeader, csvLine } from '../text/csv.ts';
-import { wholeNumber } from './arguments.ts';
+import { month, wholeNumber } from './arguments.ts';
 import { type Invoked, isJson, type OperatorCore, operated, tell, writerOf } from './operation.ts';
 import { toText } from './print.ts';
 import { subcommand } from './subcommand.ts';
@@ -34,11 +33,6 @@ that a spreadsheet would read as a formula gets an apostrophe in front.`,
         return 'printed';
       }),
     );
-}
-
-function month(text: string): string {
-  if (!isMonth(text)) throw new InvalidArgumentError('It must be a month in the form YYYY-MM.');
-  return text;
 }
 
 const HEADER = [

@@ -26,6 +26,7 @@ import { parkedCommands } from './parked.ts';
 import { personalDataCommands } from './personal-data.ts';
 import { toText } from './print.ts';
 import { readModelCommands } from './read-models.ts';
+import { reportCommand } from './report.ts';
 import { reviewCommands } from './reviews.ts';
 import { sealCommands } from './seals.ts';
 import { secretKeyCommands } from './secret-key.ts';
@@ -129,6 +130,7 @@ Examples:
     dayCommand,
     auditCommand,
     chargeCommands,
+    reportCommand,
     reviewCommands,
     webhookCommands,
     mailCommands,

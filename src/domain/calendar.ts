@@ -142,6 +142,12 @@ export const isMonth = (text: string): boolean => /^\d{4}-(?:0[1-9]|1[0-2])$/.te
 export const monthsLater = (month: string, months: number): string =>
   Temporal.PlainYearMonth.from(month).add({ months }).toString();
 
+/** The months (YYYY-MM) of a range, both ends inclusive, in order. None if it ends before it starts. */
+export function monthsBetween(from: string, to: string): readonly string[] {
+  const { months } = Temporal.PlainYearMonth.from(from).until(to, { largestUnit: 'months' });
+  return Array.from({ length: Math.max(0, months + 1) }, (_, index) => monthsLater(from, index));
+}
+
 /** The first and the last day of a month (YYYY-MM). */
 export function daysOfMonth(month: string): { readonly startDate: PlainDate; readonly endDate: PlainDate } {
   const first = Temporal.PlainYearMonth.from(month).toPlainDate({ day: 1 });

@@ -17,6 +17,19 @@ export type ChargeTotals = {
   readonly earned: Cents;
 };
 
+/**
+ * What an account earned (a community) or was charged (a brand) for the events of a month in one currency, less refunds, and for those of the
+ * same month a year before.
+ */
+export type MonthMoney = {
+  /** YYYY-MM. */
+  readonly month: string;
+  /** ISO 4217. */
+  readonly currency: string;
+  readonly sum: Cents;
+  readonly yearBefore: Cents;
+};
+
 type Addend = {
   readonly currency: string;
   readonly charged?: number | undefined;

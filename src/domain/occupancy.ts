@@ -9,6 +9,16 @@ const HOUR_MS = 3_600_000;
 /** The hours in which brands could book a space, and those that they booked. */
 export type Occupancy = { readonly open: number; readonly booked: number };
 
+/** The occupancy of a space in a month, in the month before and in the same month a year before. */
+export type MonthOccupancy = {
+  /** YYYY-MM. */
+  readonly month: string;
+  readonly space: Space;
+  readonly current: Occupancy;
+  readonly monthBefore: Occupancy;
+  readonly yearBefore: Occupancy;
+};
+
 /**
  * How many hours a space is open on a date, less its closed times: the hours that pass, which a change of the clocks makes more or fewer than
  * the clock shows. Own events leave them open.

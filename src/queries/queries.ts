@@ -22,6 +22,7 @@ import { createPhotoQueries } from './photos.ts';
 import { createPublishedQueries } from './published.ts';
 import type { QuerySources } from './query-deps.ts';
 import { createReminderQueries } from './reminders.ts';
+import { createReportQueries } from './report.ts';
 import { createRequestQueries } from './requests.ts';
 import { createReviewQueries } from './reviews.ts';
 import { createSpaceChanges } from './space-changes.ts';
@@ -43,6 +44,10 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
   const bookings = createBookingQueries(deps);
   const spaces = createSpaceQueries(deps);
   const openDays = createOpenDaysQuery(deps);
+  const calendar = createCalendarQueries(deps);
+  const closures = createClosureQueries(deps);
+  const monthCharges = createMonthCharges(deps);
+  const overview = createOverviewQueries(deps);
   return {
     accounts,
     admissions: createAdmissionQueries(deps),
@@ -61,14 +66,15 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     accountHistory: createAccountHistory(deps),
     bookingHistory: createBookingHistory(deps),
     calendarFeeds: createCalendarFeedQueries(deps, spaces),
-    calendar: createCalendarQueries(deps),
+    calendar,
     brandCharges: createBrandCharges(deps, spaces),
-    closures: createClosureQueries(deps),
+    closures,
     customers: createCustomerQueries(deps),
     descriptions: createDescriptionQueries(deps),
-    overview: createOverviewQueries(deps),
+    overview,
     photos: createPhotoQueries(deps),
-    monthCharges: createMonthCharges(deps),
+    monthCharges,
+    report: createReportQueries({ ofEvents: monthCharges.ofEvents, closures, calendar, overview }),
     reviews: createReviewQueries(deps),
     threads: createThreadQueries(deps),
     spaceRatings: createSpaceRatingQueries(deps),

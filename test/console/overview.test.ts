@@ -1,8 +1,11 @@
+import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { moneyByMonth } from '../../src/console/overview/month-plot.ts';
+import { moneyView, shownMonths } from '../../src/console/overview/month-plot.ts';
+import { occupancyView } from '../../src/console/overview/occupancy-view.ts';
 import { daysOfMonth, localMonth } from '../../src/domain/calendar.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { amount, monthName } from '../../src/html/formats.ts';
+import { createReportQueries } from '../../src/queries/report.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
 import { inDays } from '../in-days.ts';
@@ -70,7 +73,7 @@ test('a community sees its earnings by month in a plot, in words and in a table,
   const plot = /<svg class="month-plot" role="img" aria-label="([^"]*)"/.exec(text);
   expect(plot?.[1]).toContain(`to ${monthName(month)}`);
   expect(text.match(/<rect class="this-year"/g)).toHaveLength(12);
-  expect(text.match(/<rect class="year-before"/g)).toHaveLength(12);
+  expect(text.match(/<rect class="year-before" x/g)).toHaveLength(12);
   const row = new RegExp(`month=${month}">[^<]*</a></th><td class="number">([^<]*)</td>`).exec(text);
   expect(row?.[1]).toBe(amount(totals?.earned ?? 0, totals?.currency ?? 'USD'));
 });
@@ -88,7 +91,8 @@ test('each month stands beside the same month a year before, in a plot for each 
       .filter(([of]) => of === month)
       .map(([, currency, earned]) => ({ currency, charged: cents(0), refunded: cents(0), earned: cents(earned) }));
   const plots = async (of: typeof totals) => {
-    const { markup } = await moneyByMonth({ totals: of }, house(), { month: '2026-11', currency: 'GBP' });
+    const report = createReportQueries({ ofEvents: { totals: of } } as never);
+    const { markup } = moneyView(house(), await report.money(house(), shownMonths('2026-11'), 'GBP'), '/money.csv');
     return markup.split('<svg ').slice(1);
   };
   const heights = (plot: string | undefined, name: string) =>
@@ -118,9 +122,67 @@ test('a community sees how many of the open hours of each space are booked this 
   const ids = spaces.map((space) => space.spaceId);
   const booked = await core().queries.overview.bookedHours(house().id, ids, { from, to });
   for (const space of spaces) {
-    const cell = new RegExp(`<bdi>${space.name}</bdi></th><td class="number">([\\d.,]+) of [\\d.,]+ h</td>`).exec(text);
+    const cell = new RegExp(`<bdi>${space.name}</bdi></th><td class="number">([\\d.,]+) of [\\d.,]+</td>`).exec(text);
     expect(Number(cell?.[1]), space.name).toBe(booked.get(space.spaceId) ?? 0);
   }
+});
+
+test('the occupancy of each space stands beside that of the month and the year before, in bars and in figures', () => {
+  const occupancy = (booked: number) => ({ open: 200, booked });
+  const row = {
+    month: '2026-01',
+    space: { name: 'Loft' } as never,
+    current: occupancy(50),
+    monthBefore: occupancy(240),
+    yearBefore: { open: 0, booked: 0 },
+  };
+  const { markup } = occupancyView([row], { month: '2026-01', count: 1, csv: '/occupancy.csv' });
+  const bars = [...markup.matchAll(/<rect class="([^"]*)"[^>]* width="([^"]*)"/g)].map(([, name, width]) => [
+    name,
+    width,
+  ]);
+  expect(bars).toEqual([
+    ['this-month', '25%'],
+    ['month-before', '100%'],
+    ['year-before', '0%'],
+  ]);
+  expect(markup).toMatch(/Dec 2025<\/th>.*Jan 2025<\/th>/s);
+  expect([...markup.matchAll(/<td class="number">(.*?)<\/td>/g)].map(([, cell]) => cell)).toEqual([
+    '50 of 200',
+    '25%',
+    '120%',
+    '<span class="muted">closed</span>',
+  ]);
+});
+
+test('both tables are files: twelve months, names that no spreadsheet runs, and the totals', async () => {
+  const month = localMonth(core().clock(), 'Europe/Berlin');
+  const [space] = running.demo.communities[0].spaces;
+  const name = '=cmd|calc';
+  accepted(await core().commands.catalogue.changeSpace({ spaceId: space.id, terms: { name } }, CONTEXT));
+  const { text } = await community.open(PATH);
+  const [money, occupancy] = [...text.matchAll(/href="([^"]*\.csv)"/g)].map(([, href]) => href ?? '');
+  const rowsOf = async (browser: Browser, href: string | undefined): Promise<readonly Record<string, string>[]> =>
+    parse((await browser.open(href ?? '')).text, { columns: true, bom: true });
+  const earned = await rowsOf(community, money);
+  const sum = (name: string) => earned.slice(0, -1).reduce((sum, row) => sum + Math.round(Number(row[name]) * 100), 0);
+  expect(earned.at(-1)).toEqual({
+    Month: 'Total',
+    Currency: '12 months',
+    Earnings: (sum('Earnings') / 100).toFixed(2),
+    'A year before': (sum('A year before') / 100).toFixed(2),
+  });
+  expect(sum('Earnings')).toBeGreaterThan(0);
+  expect(earned.at(-2)?.Month).toBe(month);
+  const spaces = await core().queries.spaces.list(house());
+  const hours = await rowsOf(community, occupancy);
+  expect(hours).toHaveLength(12 * spaces.length + 1);
+  const { startDate: from, endDate: to } = daysOfMonth(month);
+  const booked = await core().queries.overview.bookedHours(house().id, [spaceId(space.id)], { from, to });
+  const row = hours.find((one) => one.Month === month && one.Space === "'=cmd|calc");
+  expect(Number(row?.['Booked hours'])).toBe(booked.get(spaceId(space.id)));
+  expect((await rowsOf(brand, money)).at(-1)).toHaveProperty('Charges');
+  expect((await brand.open(occupancy ?? '')).status).toBe(404);
 });
 
 test('a brand sees its next events, what waits, and its charges by month', async () => {

@@ -21,6 +21,7 @@ import {
   STATES,
   stateOf,
 } from '../parts/booking-views.ts';
+import { csvOf, downloadLink } from '../parts/csv-file.ts';
 import { dateField, field, hasProblems, hiddenField } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, type Fields, noticeOf, tabs } from '../parts/links.ts';
@@ -30,7 +31,7 @@ import { asPlainDate, readRange } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { movesToAnswer } from '../requests/move-views.ts';
-import { bookingColumns, csvOf, downloadLink, type WithParty, withParties } from './csv-export.ts';
+import { bookingColumns, type WithParty, withParties } from './csv-export.ts';
 
 const PATH = '/console/bookings';
 const CSV_PATH = '/console/bookings.csv';

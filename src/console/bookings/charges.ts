@@ -18,6 +18,7 @@ import {
   whenOf,
   zoneNote,
 } from '../parts/booking-views.ts';
+import { type CsvColumn, csvOf, downloadLink, sumColumn } from '../parts/csv-file.ts';
 import { hasProblems } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, cursorPager, type Fields, neighbours, noticeOf, tabs } from '../parts/links.ts';
@@ -27,15 +28,7 @@ import { type Column, column, dataTable, labelledColumn } from '../parts/tables.
 import { monthProblem } from '../parts/typed-dates.ts';
 import type { Form } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
-import {
-  bookingColumns as bookingCsv,
-  type CsvColumn,
-  csvOf,
-  downloadLink,
-  sumColumn,
-  type WithParty,
-  withParties,
-} from './csv-export.ts';
+import { bookingColumns as bookingCsv, type WithParty, withParties } from './csv-export.ts';
 
 const PATH = '/console/charges';
 const CSV_PATH = '/console/charges.csv';

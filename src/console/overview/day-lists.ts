@@ -1,10 +1,12 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
+import { expiryOf } from '../../domain/booking-moments.ts';
 import { daysLater, localDate, toTimestamp } from '../../domain/calendar.ts';
-import type { PlainDate } from '../../domain/ids.ts';
+import type { BookingId, PlainDate } from '../../domain/ids.ts';
 import { amount, counted, dayAndMonth, fromNow, hours, momentIn, shortDate, shortened } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { ComingOn } from '../../queries/overview.ts';
 import type { Queries } from '../../queries/queries.ts';
+import { unreadMark } from '../parts/booking-views.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
 
 /** Requests that wait, and bookings of a day, on the first page of a community. */
@@ -33,21 +35,29 @@ const waitingItem = ({ now }: CommunityVisit, booking: BookingDocument): Html =>
 <a href="/console/bookings/${booking.bookingId}">${named(shortened(booking.brandName))}</a>
 <span>${named(shortened(booking.spaceName))}, ${shortDate(booking.date)} ${hours(booking.startHour, booking.freeFrom)},
 ${amount(booking.totalPrice, booking.currency)}</span>
-<span class="small">Expires <strong class="nowrap">${fromNow(booking.expiresAt, now)}</strong>
-<span class="muted nowrap">${momentIn(booking.timeZone, booking.expiresAt)}</span></span></li>`;
+<span class="small">Expires <strong class="nowrap">${fromNow(expiryOf(booking), now)}</strong>
+<span class="muted nowrap">${momentIn(booking.timeZone, expiryOf(booking))}</span></span></li>`;
 
 /** Who comes today and tomorrow, and what is still open. */
-export async function comingView({ overview }: Queries, { account, accountZone, now }: CommunityVisit): Promise<Html> {
+export async function comingView({ overview, threads }: Queries, visit: CommunityVisit): Promise<Html> {
+  const { account, accountZone, now, user } = visit;
   const today = localDate(now, accountZone);
+  const unread = new Set(await threads.unread(account, user.read ?? {}));
   const days = [
     { label: 'Today', date: today },
     { label: 'Tomorrow', date: daysLater(today, 1) },
   ];
-  const views = days.map(async (day) => dayView(day, await overview.comingOn(account.id, day.date, MOST_LISTED)));
+  const views = days.map(async (day) =>
+    dayView(day, await overview.comingOn(account.id, day.date, MOST_LISTED), unread),
+  );
   return html`<section class="card"><h2>Who comes</h2>${await Promise.all(views)}</section>`;
 }
 
-function dayView({ label, date }: { readonly label: string; readonly date: PlainDate }, of: ComingOn): Html {
+function dayView(
+  { label, date }: { readonly label: string; readonly date: PlainDate },
+  of: ComingOn,
+  unread: ReadonlySet<BookingId>,
+): Html {
   const open = [
     of.pending > 0 && `${counted(of.pending, 'request')} unanswered`,
     of.withoutGuests > 0 && `${counted(of.withoutGuests, 'booking')} without a number of guests`,
@@ -56,11 +66,13 @@ function dayView({ label, date }: { readonly label: string; readonly date: Plain
   return html`<h3><a href="/console/calendar/${date}">${label}, ${dayAndMonth(date)}</a></h3>
 ${of.count === 0 && html`<p class="muted">No bookings.</p>`}
 ${open.length > 0 && html`<p class="small">Still open: ${open.join(', ')}.</p>`}
-${of.count > 0 && html`<ul class="brief" role="list">${of.first.map(comingItem)}</ul>`}
+${of.count > 0 && html`<ul class="brief" role="list">${of.first.map((booking) => comingItem(booking, unread.has(booking.bookingId)))}</ul>`}
 ${more > 0 && html`<p class="small"><a href="/console/calendar/${date}">${more} more</a></p>`}`;
 }
 
-const comingItem = (booking: BookingDocument): Html => html`<li>
+const comingItem = (booking: BookingDocument, hasUnread: boolean): Html => html`<li>
 <a href="/console/bookings/${booking.bookingId}">${named(shortened(booking.brandName))}</a>
 <span>${hours(booking.startHour, booking.freeFrom)}, ${named(shortened(booking.spaceName))}</span>
-<span class="small muted">${booking.guests === undefined ? 'Guests unknown' : counted(booking.guests, 'guest')}</span></li>`;
+<span class="small muted">${booking.guests === undefined ? 'Guests unknown' : counted(booking.guests, 'guest')}</span>${
+  hasUnread && unreadMark
+}</li>`;

@@ -1,74 +1,73 @@
-import { datesBetween, daysOfMonth } from '../../domain/calendar.ts';
-import { type Occupancy, openHoursOn, percentBooked } from '../../domain/occupancy.ts';
-import type { Space } from '../../domain/space.ts';
-import { yieldEvery } from '../../event-loop/slices.ts';
-import { monthName } from '../../html/formats.ts';
+import { monthsLater } from '../../domain/calendar.ts';
+import { type MonthOccupancy, type Occupancy, percentBooked } from '../../domain/occupancy.ts';
+import { monthName, shortened } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import type { Queries } from '../../queries/queries.ts';
-import type { CommunityVisit } from '../parts/visit.ts';
+import { downloadLink } from '../parts/csv-file.ts';
 import { figureTable } from './figure-table.ts';
 
-/** Spaces in the table. With the longest names the page is still less than 60 kB. */
-const MOST_SPACES = 20;
+/** Spaces that the first page shows. With the longest names the page is still less than 60 kB. */
+export const MOST_SPACES = 20;
 
-type SpaceOccupancy = Occupancy & { readonly space: Space };
+/** Lengths in pixels: of a bar, and of the space below it. */
+const BAR = { height: 7, below: 2 } as const;
+/** Characters of a name in the plot. The table has all of them. */
+const MOST_OF_NAME = 40;
 
-/** How many of the open hours of a month are booked in each of the first spaces. Undefined if there are none. */
-export async function occupancyView(
-  queries: Queries,
-  { account }: CommunityVisit,
-  month: string,
-  spaces: readonly Space[],
-): Promise<Html | undefined> {
-  const shown = spaces.slice(0, MOST_SPACES);
-  if (shown.length === 0) return undefined;
-  const rows = await occupancyOf(queries, account.id, month, shown);
-  const more = spaces.length - shown.length;
-  return html`<section class="card full"><h2>Occupancy in ${monthName(month)}</h2>
+/** The bars of a space, which differ in their filling, as the key shows them. */
+const BARS = [
+  { name: 'this-month', label: 'this month', of: ({ current }: MonthOccupancy) => current },
+  { name: 'month-before', label: 'the month before', of: ({ monthBefore }: MonthOccupancy) => monthBefore },
+  { name: 'year-before', label: 'a year before', of: ({ yearBefore }: MonthOccupancy) => yearBefore },
+] as const;
+
+type OfMonth = {
+  /** YYYY-MM. */
+  readonly month: string;
+  /** The spaces of the account, of which the view shows the first. */
+  readonly count: number;
+  /** The address of the same as a file. */
+  readonly csv: string;
+};
+
+/** How much of the open hours of a month is booked in each space, against the month and the year before: a plot and a table. */
+export function occupancyView(rows: readonly MonthOccupancy[], { month, count, csv }: OfMonth): Html {
+  const title = `Occupancy in ${monthName(month)}`;
+  return html`<section class="card full"><h2>${title}</h2>
 <p class="muted small">Hours booked, of the hours in which each space is open. Closed times are not open; own events are not bookings.${
-    more > 0 && ` The first ${shown.length} of ${spaces.length} spaces.`
-  }</p>
-${figureTable(`Occupancy in ${monthName(month)}`, rows, [
+    count > rows.length && ` The first ${rows.length} of ${count} spaces.`
+  } ${BARS.map(({ name, label }) => html`<span class="plot-key"><span class="${name}"></span> ${label}</span> `)}</p>
+${plot(title, rows)}
+${figureTable(title, rows, [
   { label: 'Space', cell: ({ space }) => named(space.name) },
-  { label: 'Booked', cell: ({ booked, open }) => `${hourCount(booked)} of ${hourCount(open)} h` },
-  { label: 'Share', cell: share },
-])}</section>`;
+  { label: 'Hours', cell: ({ current: { booked, open } }) => `${hourCount(booked)} of ${hourCount(open)}` },
+  { label: 'Share', cell: ({ current }) => share(current) },
+  { label: shortMonth(monthsLater(month, -1)), cell: ({ monthBefore }) => share(monthBefore) },
+  { label: shortMonth(monthsLater(month, -12)), cell: ({ yearBefore }) => share(yearBefore) },
+])}${downloadLink(csv)}</section>`;
 }
 
-async function occupancyOf(
-  { closures, calendar, overview }: Queries,
-  community: CommunityVisit['account']['id'],
-  month: string,
-  spaces: readonly Space[],
-): Promise<readonly SpaceOccupancy[]> {
-  const { startDate: from, endDate: to } = daysOfMonth(month);
-  const dates = [...datesBetween(from, to)];
-  const ids = spaces.map(({ spaceId }) => spaceId);
-  const [listed, booked] = await Promise.all([
-    closures.list(community, from, to),
-    overview.bookedHours(community, ids, { from, to }),
-  ]);
-  const closed = await calendar.closuresOn(dates, listed, ids);
-  const nextSlice = yieldEvery(1);
-  const rows: SpaceOccupancy[] = [];
-  for (const space of spaces) {
-    await nextSlice();
-    const { spaceId } = space;
-    const closedOn = (date: (typeof dates)[number]) =>
-      (closed.get(date) ?? []).flatMap(({ closure, spaceIds }) => (spaceIds.includes(spaceId) ? [closure] : []));
-    const open = dates.reduce((sum, date) => sum + openHoursOn(space, date, closedOn(date)), 0);
-    rows.push({ space, open, booked: booked.get(spaceId) ?? 0 });
-  }
-  return rows;
+/** Three bars for each space, each of which ends at 100 percent. */
+function plot(title: string, rows: readonly MonthOccupancy[]): Html {
+  const height = BARS.length * (BAR.height + BAR.below);
+  const lines = [0, 50, 100].map((x) => html`<line x1="${x}%" x2="${x}%" y2="${height}"></line>`);
+  const bars = (row: MonthOccupancy) =>
+    BARS.map(({ name, of }, place) => {
+      const width = Math.min(100, percentBooked(of(row)) ?? 0);
+      const y = place * (BAR.height + BAR.below);
+      return html`<rect class="${name}" y="${y}" width="${width}%" height="${BAR.height}"></rect>`;
+    });
+  return html`<div class="space-plots" role="img" aria-label="${title} by space, in percent. The table below has every figure.">${rows.map(
+    (row) => html`<span class="small">${named(shortened(row.space.name, MOST_OF_NAME))}</span>
+<svg class="month-plot" width="100%" height="${height}">${lines}${bars(row)}</svg>`,
+  )}</div>`;
 }
+
+/** `Nov 2026` */
+const shortMonth = (month: string): string => `${monthName(month).slice(0, 3)} ${month.slice(0, 4)}`;
 
 const hourCount = (hours: number): string => Number(hours.toFixed(1)).toLocaleString('en');
 
-/** The percentage, and a bar of it, which ends at 100. */
 function share(occupancy: Occupancy): Html {
   const percent = percentBooked(occupancy);
-  if (percent === undefined) return html`<span class="muted">closed</span>`;
-  return html`<span class="share"><svg class="share-bar" aria-hidden="true">
-<rect class="whole" width="100%" height="100%"></rect><rect class="part" width="${Math.min(100, percent)}%" height="100%"></rect></svg>
-<span>${percent}%</span></span>`;
+  return percent === undefined ? html`<span class="muted">closed</span>` : html`${percent}%`;
 }

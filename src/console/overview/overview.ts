@@ -6,17 +6,21 @@ import { bookingTable } from '../parts/booking-views.ts';
 import { buttonLink, START_PAGE } from '../parts/frame.ts';
 import { otherPartyOf } from '../parts/other-party.ts';
 import { stars } from '../parts/review-views.ts';
-import { isOfKind, type PageDeps, type Routes } from '../parts/routes.ts';
+import { type ConsoleRoutes, isOfKind, type PageDeps } from '../parts/routes.ts';
 import type { CommunityVisit, Visit } from '../parts/visit.ts';
 import { comingView, waitingView } from './day-lists.ts';
-import { moneyByMonth } from './month-plot.ts';
-import { occupancyView } from './occupancy-view.ts';
+import { moneyView, shownMonths } from './month-plot.ts';
+import { MOST_SPACES, occupancyView } from './occupancy-view.ts';
+import { MONEY_CSV, OCCUPANCY_CSV, overviewFiles } from './overview-files.ts';
 
 /** Bookings in each list of a brand. */
 const MOST_LISTED = 5;
 
 /** The first page of an account: what comes next, what waits, and the money of the last months. */
-export function overviewPages(routes: Routes, { queries }: PageDeps): void {
+export function overviewPages(routes: ConsoleRoutes, deps: PageDeps): void {
+  const { queries } = deps;
+  overviewFiles(routes, deps);
+
   routes.get(START_PAGE.href, 'Viewer', async (visit): Promise<PageContent> => {
     const isCommunity = isOfKind(visit, 'Community');
     const main = await (isCommunity ? ofCommunity(visit) : ofBrand(visit));
@@ -28,16 +32,29 @@ export function overviewPages(routes: Routes, { queries }: PageDeps): void {
   });
 
   async function ofCommunity(visit: CommunityVisit): Promise<Html> {
-    const { account, accountZone, now, settings } = visit;
-    const month = localMonth(now, accountZone);
-    const spaces = await queries.spaces.list(account);
     return html`${await Promise.all([
       waitingView(queries, visit),
       comingView(queries, visit),
-      moneyByMonth(queries.monthCharges.ofEvents, account, { month, currency: settings.currency }),
-      occupancyView(queries, visit, month, spaces),
+      moneyOf(visit),
+      occupancyOf(visit),
       ratingView(visit),
     ])}`;
+  }
+
+  async function moneyOf({ account, accountZone, now, settings }: Visit): Promise<Html> {
+    const months = shownMonths(localMonth(now, accountZone));
+    return moneyView(account, await queries.report.money(account, months, settings.currency), MONEY_CSV);
+  }
+
+  /** Undefined without spaces. */
+  async function occupancyOf({ account, accountZone, now }: CommunityVisit): Promise<Html | undefined> {
+    const month = localMonth(now, accountZone);
+    const spaces = await queries.spaces.list(account);
+    if (spaces.length === 0) return undefined;
+    const [rows = []] = await Array.fromAsync(
+      queries.report.occupancy(account.id, [month], spaces.slice(0, MOST_SPACES)),
+    );
+    return occupancyView(rows, { month, count: spaces.length, csv: OCCUPANCY_CSV });
   }
 
   async function ratingView({ account }: CommunityVisit): Promise<Html> {
@@ -52,7 +69,7 @@ export function overviewPages(routes: Routes, { queries }: PageDeps): void {
   }
 
   async function ofBrand(visit: Visit): Promise<Html> {
-    const { account, accountZone, now, settings } = visit;
+    const { account, now } = visit;
     const list = async (status: 'Approved' | 'Pending') => {
       const wanted = { list: { status }, period: { is: 'upcoming', now }, direction: 'ascending' } as const;
       return (await queries.bookings.page(account, { ...wanted, limit: MOST_LISTED })).bookings;
@@ -64,10 +81,9 @@ export function overviewPages(routes: Routes, { queries }: PageDeps): void {
         bookings.length === 0 ? none : bookingTable(bookings, party, title)
       }</section>`;
     const find = html`<p>None yet. ${buttonLink('/console/find', 'Find a space', 'quiet')}</p>`;
-    const money = { month: localMonth(now, accountZone), currency: settings.currency };
     return html`${section('Next events', next, find)}
 ${section('Waiting for an answer', waiting, html`<p class="muted">No request is waiting.</p>`)}
-${await moneyByMonth(queries.monthCharges.ofEvents, account, money)}
+${await moneyOf(visit)}
 <p class="full"><a href="/console/bookings">All bookings</a></p>`;
   }
 }

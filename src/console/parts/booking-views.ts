@@ -58,6 +58,9 @@ export const statusClass = (status: BookingStatus): string => `is-${status.toLow
 export const statusBadge = (booking: StatusFacts): Html =>
   html`<span class="status ${statusClass(booking.status)}">${statusIcon(booking)}${stateOf(booking)}</span>`;
 
+/** The other party has written about a booking, and the reader has not opened it. */
+export const unreadMark = html`<span class="status is-pending">New message</span>`;
+
 /** A space, a date and an hour in one line. */
 export const placeText = ({ spaceName, date, startHour }: MovePlace): Html =>
   html`${named(spaceName)}, ${shortDate(date)}, ${clock(startHour)}`;

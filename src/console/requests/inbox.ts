@@ -18,7 +18,7 @@ import {
 } from '../../html/formats.ts';
 import { flag, type Html, html, named, namedText } from '../../html/html.ts';
 import type { Beside } from '../../queries/requests.ts';
-import { statusBadge } from '../parts/booking-views.ts';
+import { statusBadge, unreadMark } from '../parts/booking-views.ts';
 import { csrfField, dateField, field, hasProblems, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { noticeOf, pager } from '../parts/links.ts';
@@ -211,7 +211,7 @@ function rowView(visit: Visit, row: Row, formPage: FormPage, isPicked: boolean):
   const [id, title] = [`request-${key}`, `request-${key}-brand`];
   const isPending = answered === undefined;
   const mayAnswer = may(visit, 'Coordinator');
-  const details = html`${isPending && brandMarks(brand)}${hasUnread && unreadMark}${detailViews(request)}`;
+  const details = html`${isPending && brandMarks(brand)}${hasUnread && html`<p class="small">${unreadMark}</p>`}${detailViews(request)}`;
   const isOpen = waiting.some((one) => expiryOf(one) > visit.now);
   const pick =
     isLetIn(brand.standing) &&
@@ -266,8 +266,6 @@ function termsView(request: ReadableBooking, now: number | undefined): Html {
 
 const spaceName = (request: ReadableBooking): Html =>
   html`<p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>`;
-
-const unreadMark = html`<p class="small"><span class="status is-pending">New message</span></p>`;
 
 /** The details of a request that have no cell of their own. All but the message have a label. */
 const detailViews = (request: Row['request']): readonly Html[] =>
