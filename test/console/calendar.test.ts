@@ -97,17 +97,43 @@ test('up to five spaces have tabs, more have a list; the chosen space is kept', 
   expect(linksIn(tabs, 'Space')).toHaveLength(3);
 });
 
-test('a month counts approved and pending bookings and shows pending ones first', async () => {
+test('a day of the month names its spaces with their bookings, what closes it and where; the rest are counted', async () => {
+  const { closures } = running.service.core.commands;
+  const [first, second, third] = spaceIds;
+  if (first === undefined || second === undefined || third === undefined) throw new Error('There are no spaces');
+  const hours = { communityId: HARBOUR, kind: 'Closure', from: FULL, to: FULL, start: 5, until: 6 } as const;
+  accepted(await closures.add({ ...hours, spaceIds: [first, second, third], title: 'Fire drill' }, CONTEXT));
+  accepted(await closures.add({ ...hours, spaceIds: [second], title: 'Floor', start: 4 }, CONTEXT));
   const page = await community.open(`/console/calendar?month=${MONTH}`);
   expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(LIMIT);
   const cell = new RegExp(`<td[^>]*><a class="day" href="/console/calendar/${FULL}">(.*?)</td>`, 's').exec(page.text);
   const text = cell?.[1] ?? '';
   expect(text).toContain('400 booked · <span class="waiting">100 pending</span>');
-  expect([...text.matchAll(/<a class="entry (is-\w+)"/g)].map(([, status]) => status)).toEqual(
-    Array.from({ length: 3 }, () => 'is-pending'),
-  );
-  expect(text).toContain('497 more');
+  expect([...text.matchAll(/<a class="entry ([\w-]+)"/g)].map(([, status]) => status)).toEqual([
+    'of-shut',
+    'of-shut',
+    'is-pending',
+    'is-pending',
+  ]);
+  const { spaces } = running.service.core.queries;
+  const name = (await spaces.get({ kind: 'Community', id: HARBOUR }, second))?.name;
+  expect(text).toContain(`Closed: Floor</bdi><span class="where">, <bdi>${name}</bdi>`);
+  expect(text).toContain('Closed: Fire drill</bdi><span class="where">, <bdi>3 spaces</bdi>');
+  // 40 spaces and two closed times, of which four lines are shown.
+  const more = new RegExp(`href="/console/calendar/${FULL}">\\+(\\d+) more<`).exec(text);
+  const withBookings = await running.service.core.queries.calendar.bySpace(HARBOUR, FULL);
+  expect(Number(more?.[1])).toBe(withBookings.size + 2 - 4);
+  const counted = [
+    ...text.matchAll(/\?space=(\d+)">\s*<span class="what"><bdi>[^<]*<\/bdi> <span aria-hidden="true">(\d+)</g),
+  ];
+  expect(counted).toHaveLength(2);
+  for (const [, id, count] of counted) {
+    const { pending, booked } = withBookings.get(Number(id) as SpaceId) ?? { pending: 0, booked: 0 };
+    expect(Number(count)).toBe(pending + booked);
+  }
+});
 
+test('the month of one space shows its bookings, pending ones first', async () => {
   const [, space] = spaceIds;
   const { bookings } = running.service.core.queries;
   const own = await bookings.between({ kind: 'Community', id: HARBOUR }, FULL, FULL, space);
@@ -115,8 +141,10 @@ test('a month counts approved and pending bookings and shows pending ones first'
   const others = own.filter(({ status }) => status !== 'Pending');
   const ofSpace = await community.open(`/console/calendar?month=${MONTH}&space=${space}`);
   const shown = [...ofSpace.text.matchAll(/<a class="entry is-\w+" href="\/console\/bookings\/(\d+)"/g)];
+  const closed = await running.service.core.queries.closures.list(HARBOUR, FULL, FULL);
+  const lines = closed.filter(({ spaceIds }) => space !== undefined && spaceIds.includes(space)).length;
   expect(shown.map(([, id]) => Number(id))).toEqual(
-    [...waiting, ...others].slice(0, 3).map(({ bookingId }) => bookingId),
+    [...waiting, ...others].slice(0, 4 - lines).map(({ bookingId }) => bookingId),
   );
 });
 
@@ -447,7 +475,7 @@ test('a month shows closed times and own events on their days, of all spaces or 
       .map(([, kind, id, text = '']) => [kind, id, text.replace(/<[^>]*>/g, '').trim()]);
   };
   const all = await entriesOn();
-  expect(all).toContainEqual(['of-shut', shut, 'Closed: Stocktaking &lt;b&gt;']);
+  expect(all).toContainEqual(['of-shut', shut, 'Closed: Stocktaking &lt;b&gt;, all spaces']);
   // The next day may be in the next month.
   if (inDays(101).slice(0, 7) === date.slice(0, 7)) expect(all[1]?.[2]).toMatch(/^18:00–20:00 Own event, /);
   expect(await entriesOn(`&space=${spaceIds[0]}`)).toEqual([['of-shut', shut, 'Closed: Stocktaking &lt;b&gt;']]);

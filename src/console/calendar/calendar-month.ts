@@ -9,11 +9,18 @@ import { type BookingCounts, type DayClosure, NO_BOOKINGS, type OpenDays } from 
 import { stateOf, statusClass } from '../parts/booking-views.ts';
 import { weeksTable } from '../parts/month-days.ts';
 
-/** Bookings shown per day; the rest are counted. */
-export const PER_DAY = 3;
-/** The bookings of a day: how many, and the first of them; and what closes hours of it. */
+/** Lines of a day: closed times and own events, then spaces with bookings, or the bookings of the only space. The rest are counted. */
+export const PER_DAY = 4;
+/** Lines of a day of the months beside it, so that a page stays small. */
+const PER_OTHER_DAY = 2;
+
+/** A space with bookings on a day. */
+export type SpaceOfDay = { readonly space: Space; readonly counts: BookingCounts };
+
+/** The bookings of a day, by space or, if one space was chosen, the first of them; and what closes hours of it. */
 export type DayOfMonth = {
   readonly counts: BookingCounts;
+  readonly spaces: readonly SpaceOfDay[];
   readonly first: readonly BookingDocument[];
   readonly closures: readonly DayClosure[];
 };
@@ -21,7 +28,7 @@ export type DayOfMonth = {
 /** Characters of a name in a line, of which fewer are in sight. */
 const MOST_OF_NAME = 40;
 
-const NOTHING: DayOfMonth = { counts: NO_BOOKINGS, first: [], closures: [] };
+const NOTHING: DayOfMonth = { counts: NO_BOOKINGS, spaces: [], first: [], closures: [] };
 
 /** The spaces that the month shows. */
 export type MonthSpaces = { readonly shown: readonly Space[]; readonly only: Space | undefined };
@@ -43,12 +50,12 @@ function dayCell(
   day: PlainDate,
   month: string,
   today: string,
-  { counts, first, closures }: DayOfMonth,
-  { shown, only: space }: MonthSpaces,
+  { counts, spaces, first, closures }: DayOfMonth,
+  { shown, only }: MonthSpaces,
 ): Html {
   // The calendar ends with the year 9999, in the middle of a week.
   if (!isPlainDate(day)) return html`<td class="outside free"></td>`;
-  const href = `/console/calendar/${day}${space ? `?space=${space.spaceId}` : ''}`;
+  const href = `/console/calendar/${day}${only ? `?space=${only.spaceId}` : ''}`;
   const isInMonth = day.startsWith(month);
   const total = counts.pending + counts.booked;
   const classes = [
@@ -56,25 +63,31 @@ function dayCell(
     ...(day === today ? ['today'] : []),
     ...(total === 0 && closures.length === 0 ? ['free'] : []),
   ].join(' ');
-  const more = total - first.length;
+  const lines = [
+    ...closures.map((one) => closureEntry(one, shown)),
+    ...(only ? first.map((booking) => entry(booking, false)) : spaces.map((one) => spaceEntry(one, day))),
+  ].slice(0, isInMonth ? PER_DAY : PER_OTHER_DAY);
+  const more = closures.length + (only ? total : spaces.length) - lines.length;
   const spoken = html`<span class="visually-hidden">${longDate(day)}${total === 0 ? ', no bookings' : ', '}</span>`;
-  const closed = closures.slice(0, isInMonth ? PER_DAY : 1);
-  const moreClosed = closures.length - closed.length;
   const weekday = html`<span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>`;
   const date = html`<span class="date" aria-hidden="true">${weekday}${Number(day.slice(8))}</span>`;
   const totals = total > 0 && html` <span class="counts">${countsText(counts)}</span>`;
   const target = day === today && html`<span id="today"></span>`;
   return html`<td class="${classes}">${target}<a class="day" href="${href}">${spoken}${date}${totals}</a>${
-    closed.length > 0 &&
-    html`<ul class="entries">${closed.map((one) => html`<li>${closureEntry(one, shown)}</li>`)}</ul>${
-      moreClosed > 0 && html`<a class="more" href="${href}">${moreClosed} more closed times or own events</a>`
-    }`
+    lines.length > 0 && html`<ul class="entries">${lines.map((line) => html`<li>${line}</li>`)}</ul>`
   }${
-    total > 0 &&
-    html`<ul class="entries">${first.map(
-      (booking) => html`<li>${entry(booking, space === undefined)}</li>`,
-    )}</ul>${more > 0 && html`<a class="more" href="${href}">${more} more<span class="visually-hidden"> on ${dayAndMonth(day)}</span></a>`}`
+    more > 0 &&
+    html`<a class="more" href="${href}">+${more} more<span class="visually-hidden"> on ${dayAndMonth(day)}</span></a>`
   }</td>`;
+}
+
+/** A space with bookings in one line: its name and how many. The dot is that of a request while one of them waits. */
+function spaceEntry({ space, counts }: SpaceOfDay, day: PlainDate): Html {
+  const { pending, booked } = counts;
+  const status = statusClass(pending > 0 ? 'Pending' : 'Approved');
+  return html`<a class="entry ${status}" href="/console/calendar/${day}?space=${space.spaceId}">
+<span class="what">${named(shortened(space.name, MOST_OF_NAME))} <span aria-hidden="true">${pending + booked}</span>
+<span class="visually-hidden">: ${countsText(counts)}</span></span></a>`;
 }
 
 /**
@@ -97,7 +110,8 @@ export function closureEntry({ closure, spaceIds }: DayClosure, shown: readonly 
   const what = kind === 'OwnEvent' ? (title ?? 'Own event') : title === undefined ? 'Closed' : `Closed: ${title}`;
   const [only, ...others] = shown.filter(({ spaceId }) => spaceIds.includes(spaceId));
   const isAll = spaceIds.length === shown.length;
-  const where = isAll ? undefined : others.length === 0 ? only?.name : counted(spaceIds.length, 'space');
+  const all = shown.length > 1 ? 'all spaces' : undefined;
+  const where = isAll ? all : others.length === 0 ? only?.name : counted(spaceIds.length, 'space');
   const name = html`${named(what)}${where !== undefined && html`<span class="where">, ${named(where)}</span>`}`;
   return html`<a class="entry ${kind === 'OwnEvent' ? 'of-own' : 'of-shut'}" href="/console/calendar/closures/${closureId}">
 ${time}<span class="what">${name}</span></a>`;

@@ -2,7 +2,7 @@ import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { ReadableClosure } from '../../../projections/closures.ts';
 import { daysLater, isMonth, isPlainDate, isYearsLater, localDate, monthsLater } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
-import type { PlainDate, SpaceId } from '../../domain/ids.ts';
+import type { PlainDate } from '../../domain/ids.ts';
 import { MAX_YEARS_AHEAD } from '../../domain/limits.ts';
 import type { Space } from '../../domain/space.ts';
 import { dayAndMonth, longDate, monthName, shortened, zoneName } from '../../html/formats.ts';
@@ -21,7 +21,15 @@ import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-fo
 import { type CommunityVisit, may, type Visit } from '../parts/visit.ts';
 import { bookingPanel } from './booking-panel.ts';
 import { cancelledList, type Group, groupOf, groupPager, groupsOf, groupTabs } from './calendar-day.ts';
-import { countsText, type DayOfMonth, monthTable, openDaysList, PER_DAY } from './calendar-month.ts';
+import {
+  countsText,
+  type DayOfMonth,
+  type MonthSpaces,
+  monthTable,
+  openDaysList,
+  PER_DAY,
+  type SpaceOfDay,
+} from './calendar-month.ts';
 import { type Plan, planOfSpace, planOfSpaces } from './calendar-plan.ts';
 import { calendarTabs } from './calendar-tabs.ts';
 import { CLOSURES } from './closures.ts';
@@ -75,20 +83,18 @@ ${buttonLink(CLOSURES, 'Closed times', 'quiet')}${neighbours(
     };
   });
 
-  /** The bookings of each day that has some: how many, and the first ones. */
-  async function firstOfEach(
-    month: string,
+  /** The bookings of each day that has some: those of each space or, if one space was chosen, the first ones. */
+  async function bookingsByDay(
     counts: ReadonlyMap<PlainDate, CountsBySpace>,
     { id }: Account,
-    spaceId: SpaceId | undefined,
+    { shown, only }: MonthSpaces,
   ): Promise<ReadonlyMap<PlainDate, Omit<DayOfMonth, 'closures'>>> {
     const withBookings = [...counts].filter(([, bySpace]) => bySpace.size > 0);
     const read = withBookings.map(async ([date, bySpace]): Promise<[PlainDate, Omit<DayOfMonth, 'closures'>]> => {
       const total = totalOf(bySpace.values());
-      // One of each day of the months beside it, so that a page stays small.
-      const limit = date.startsWith(month) ? PER_DAY : 1;
-      const first = await queries.calendar.firstOn(id, date, total, { limit, spaceId });
-      return [date, { counts: total, first }];
+      if (only === undefined) return [date, { counts: total, spaces: spacesOf(bySpace, shown), first: [] }];
+      const page = { limit: PER_DAY, spaceId: only.spaceId };
+      return [date, { counts: total, spaces: [], first: await queries.calendar.firstOn(id, date, total, page) }];
     });
     return new Map(await Promise.all(read));
   }
@@ -106,7 +112,7 @@ ${buttonLink(CLOSURES, 'Closed times', 'quiet')}${neighbours(
     const [first, last] = [dates[0], dates.at(-1)];
     const closures = first === undefined ? [] : await queries.closures.list(account.id, first, last);
     const [booked, closed, openDays] = await Promise.all([
-      firstOfEach(month, counts, account, chosen.space?.spaceId),
+      bookingsByDay(counts, account, { shown, only: chosen.space }),
       queries.calendar.closuresOn(
         dates,
         closures,
@@ -116,8 +122,8 @@ ${buttonLink(CLOSURES, 'Closed times', 'quiet')}${neighbours(
     ]);
     const days = new Map(
       [...booked.keys(), ...closed.keys()].map((date): [string, DayOfMonth] => {
-        const { counts = NO_BOOKINGS, first = [] } = booked.get(date) ?? {};
-        return [date, { counts, first, closures: closed.get(date) ?? [] }];
+        const { counts = NO_BOOKINGS, spaces = [], first = [] } = booked.get(date) ?? {};
+        return [date, { counts, spaces, first, closures: closed.get(date) ?? [] }];
       }),
     );
     return html`${monthTable(month, today, days, { shown, only: chosen.space })}
@@ -201,6 +207,15 @@ ${isWrong ? noSuchSpace(href(date)) : await schedule(visit, plan, spaces, chosen
     return { day: { groups, current, bookings, cancelled, closures }, counts };
   }
 }
+
+/** The spaces with bookings, in their order, those with a request first. */
+const spacesOf = (bySpace: CountsBySpace, shown: readonly Space[]): readonly SpaceOfDay[] =>
+  shown
+    .flatMap((space): readonly SpaceOfDay[] => {
+      const counts = bySpace.get(space.spaceId);
+      return counts === undefined ? [] : [{ space, counts }];
+    })
+    .toSorted((a, b) => Number(b.counts.pending > 0) - Number(a.counts.pending > 0));
 
 /** Today, or the first day of another month. */
 const dayIn = (month: string, today: PlainDate): PlainDate =>
