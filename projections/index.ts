@@ -12,6 +12,8 @@ import { customerRatings } from './customer-ratings.ts';
 import { housePhotos } from './house-photos.ts';
 import { houseTexts } from './house-texts.ts';
 import { messages } from './messages.ts';
+import { questionMessages } from './question-messages.ts';
+import { questions } from './questions.ts';
 import { reviews } from './reviews.ts';
 import { spacePhotos } from './space-photos.ts';
 import { spaceRatings } from './space-ratings.ts';
@@ -36,6 +38,8 @@ export const projections = [
   bookings,
   messages,
   threads,
+  questionMessages,
+  questions,
   bookingNotes,
   reviews,
   spaceRatings,

@@ -148,10 +148,10 @@ export function withShortlisted(user: UserDocument, spaceId: SpaceId, isWanted: 
   return { user: { ...user, shortlist: isWanted ? [spaceId, ...rest] : rest }, changes: [] };
 }
 
-/** Remembers the last message about a booking that a user has read. */
-export function withRead(user: UserDocument, { bookingId, at, since }: ReadMessage): Changed {
+/** Remembers the last message about a booking or a space that a user has read. */
+export function withRead(user: UserDocument, message: ReadMessage): Changed {
   const { read = {} } = user;
-  const marks = withMark(read, { bookingId, at, since });
+  const marks = withMark(read, message);
   return marks === read ? { user, changes: [] } : { user: { ...user, read: marks }, changes: [] };
 }
 

@@ -16,6 +16,7 @@ import type {
   CustomerDescribed,
   MembershipEvent,
   ProjectionEventSkipped,
+  QuestionSent,
   ReviewEvent,
   SpaceDayEvent,
   SpaceEvent,
@@ -25,6 +26,7 @@ import type {
 } from '../domain/events.ts';
 import { evolveForgotten, type IsForgotten } from '../domain/forgetting.ts';
 import { evolveRecorded, NO_CHANGES, type RecordedChanges } from '../domain/membership.ts';
+import { evolveQuestion, NO_QUESTION, type Question } from '../domain/question.ts';
 import { evolveReview, type Review } from '../domain/review.ts';
 import { evolveSkipped, type SkippedEvents } from '../domain/skipped-events.ts';
 import { evolveSpace, type Space } from '../domain/space.ts';
@@ -58,4 +60,5 @@ export const webhook: Aggregate<Webhook | undefined, WebhookEvent> = { initial: 
 export const membership: Aggregate<RecordedChanges, MembershipEvent> = { initial: NO_CHANGES, evolve: evolveRecorded };
 export const skippedEvents: Aggregate<SkippedEvents, ProjectionEventSkipped> = { initial: [], evolve: evolveSkipped };
 export const forgotten: Aggregate<IsForgotten, SubjectForgotten> = { initial: false, evolve: evolveForgotten };
+export const question: Aggregate<Question, QuestionSent> = { initial: NO_QUESTION, evolve: evolveQuestion };
 export const thread: Aggregate<Thread, ThreadEvent> = { initial: NO_THREAD, evolve: evolveThread };

@@ -17,6 +17,7 @@ import { createCustomerCommands } from './customers.ts';
 import { createMembershipCommands } from './membership.ts';
 import { createPersonalDataCommands } from './personal-data.ts';
 import { createPhotoCommands } from './photos.ts';
+import { createQuestionCommands } from './questions.ts';
 import { createReadModelCommands } from './read-models.ts';
 import { createReviewCommands } from './reviews.ts';
 import { createSequence } from './sequence.ts';
@@ -84,6 +85,7 @@ export async function createCommands({
     photos,
     reviews: createReviewCommands(deps),
     threads: createThreadCommands(deps),
+    questions: createQuestionCommands(deps),
     apiKeys: await createApiKeyCommands(deps),
     calendarFeeds: createCalendarFeedCommands(deps),
     webhooks: await createWebhookCommands(deps),

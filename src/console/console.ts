@@ -142,7 +142,11 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     await scope.register(async (files) => {
       registerUploads(files);
       const routes = routesOf({ pages: scope, files }, pages);
-      registerPages(routes, { ...deps, sessions, pageViews, webhooks: limits.limitTests(webhooks) });
+      const commands = {
+        ...deps.commands,
+        questions: limits.limitQuestions(deps.commands.questions, queries.questions),
+      };
+      registerPages(routes, { ...deps, commands, sessions, pageViews, webhooks: limits.limitTests(webhooks) });
     });
     registerLiveFeed(scope, feed, { ...session, isSuspended: deps.isSuspended });
     registerSessionForms(scope, session, { signedIn, endSession });

@@ -49,8 +49,11 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
   const pendingOf = async (account: Account): Promise<number> =>
     account.kind === 'Community' ? queries.bookings.count(account, 'Pending', MOST_PENDING + 1) : 0;
 
-  const unreadOf = async ({ account, user: { read = {} } }: Visit): Promise<number> =>
-    (await queries.threads.unread(account, read)).length;
+  async function unreadOf({ account, user: { read = {} } }: Visit): Promise<number> {
+    const { threads, questions } = queries;
+    const unread = await Promise.all([threads.unread(account, read), questions.unread(account, read)]);
+    return unread.flat().length;
+  }
 
   return {
     nameOf,

@@ -2,6 +2,7 @@ import { isAtLeast } from '../domain/roles.ts';
 import { bookingListPages } from './bookings/booking-list.ts';
 import { bookingPages } from './bookings/bookings.ts';
 import { chargePages } from './bookings/charges.ts';
+import { questionPages } from './bookings/questions.ts';
 import { reviewPages } from './bookings/reviews.ts';
 import { calendarPages } from './calendar/calendar.ts';
 import { closureAddPages } from './calendar/closure-add.ts';
@@ -67,6 +68,7 @@ const PAGES = [
   customerPage,
   bookingListPages,
   bookingPages,
+  questionPages,
   movePages,
   seriesPages,
   decisionPages,

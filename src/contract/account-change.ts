@@ -113,6 +113,8 @@ function fieldsOf(event: Readable<Recorded>): Fields {
       return { bookingId: event.data.bookingId, answer: event.data.answer };
     case 'MessageSent':
       return { bookingId: event.data.bookingId, from: event.data.from, text: event.data.text };
+    case 'QuestionSent':
+      return picked(event.data, ['spaceId', 'brandId', 'from', 'text']);
     case 'BookingNoted':
       return { bookingId: event.data.bookingId, note: event.data.note };
     case 'CommunityAdded':

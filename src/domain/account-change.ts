@@ -85,6 +85,10 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
       const { bookingId } = event.data;
       return { topic: 'bookings', accounts: partiesOf(event.data), of: { kind: 'booking', id: String(bookingId) } };
     }
+    case 'QuestionSent': {
+      const { spaceId } = event.data;
+      return { topic: 'bookings', accounts: partiesOf(event.data), of: { kind: 'space', id: String(spaceId) } };
+    }
     // Brands never learn of it.
     case 'BookingNoted': {
       const { bookingId } = event.data;

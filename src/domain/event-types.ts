@@ -31,6 +31,7 @@ const IS_COUNTED: { readonly [T in EventType]: boolean } = {
   CustomerDescribed: true,
   MessageSent: true,
   BookingNoted: true,
+  QuestionSent: true,
   SpaceAdded: true,
   SpaceChanged: true,
   SpaceClosed: true,

@@ -20,7 +20,7 @@ import type { MembershipEvents } from './membership-events.ts';
 import type { PersonalText, Subject } from './personal-text.ts';
 import type { PhotoList } from './photos.ts';
 import type { ReviewEvents } from './review-events.ts';
-import type { ThreadEvents } from './thread-events.ts';
+import type { QuestionEvents, ThreadEvents } from './thread-events.ts';
 
 /** Version of the event shapes below, stored with each event. A release knows this one and lower ones (`known-event.ts`). */
 export const SCHEMA = 1;
@@ -237,6 +237,7 @@ type EventData = BookingEvents &
   AdmissionEvents &
   CustomerEvents &
   ThreadEvents &
+  QuestionEvents &
   ReviewEvents &
   OtherEvents;
 
@@ -271,6 +272,7 @@ export type CustomerDescribed = EventOf<'CustomerDescribed'>;
 export type ThreadEvent = EventOf<keyof ThreadEvents>;
 export type MessageSent = EventOf<'MessageSent'>;
 export type BookingNoted = EventOf<'BookingNoted'>;
+export type QuestionSent = EventOf<'QuestionSent'>;
 export type BrandEvent = EventOf<keyof BrandEvents>;
 export type BrandAdded = EventOf<'BrandAdded'>;
 export type BrandSuspended = EventOf<'BrandSuspended'>;

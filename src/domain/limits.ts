@@ -20,11 +20,11 @@ export const SEARCH: TextLimit = { min: 0, max: NAME.max };
 export const LABEL: TextLimit = { min: 1, max: 100 };
 /** The note that comes with a booking request (docs/guides/rest-api.md#limits). */
 export const MESSAGE: TextLimit = { min: 0, max: 500 };
-/** What the parties of a booking write to each other. */
+/** What a brand and a community write to each other, about a booking or a space. */
 export const THREAD_MESSAGE: TextLimit = { min: 1, max: 4_000 };
 /** What a community writes down about a booking, for itself. */
 export const BOOKING_NOTE: TextLimit = { min: 1, max: 2_000 };
-/** Messages of a booking, and as many notes. */
+/** Messages of a booking, and as many notes; and those of a brand and a community about a space. */
 export const MAX_MESSAGES = 500;
 /** Why a booking was cancelled, or a webhook disabled. */
 export const REASON: TextLimit = { min: 0, max: 500 };

@@ -72,4 +72,6 @@ export const ownerOf = {
     `customer:${communityId}:${brandId}`,
   brand: ({ brandId }: { readonly brandId: BrandId }) => `brand:${brandId}`,
   thread: ({ bookingId }: { readonly bookingId: BookingId }) => `thread:${bookingId}`,
+  question: ({ spaceId, brandId }: { readonly spaceId: SpaceId; readonly brandId: BrandId }) =>
+    `question:${spaceId}:${brandId}`,
 };

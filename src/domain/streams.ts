@@ -30,6 +30,8 @@ export const streamOf = {
   venue_customer: (communityId: number, brandId: number) => `venue_customer-${communityId}-${brandId}`,
   /** What the parties of a booking write to each other, and the notes of its community. */
   venue_thread: (bookingId: number) => `venue_thread-${bookingId}`,
+  /** What a brand asks about a space before a booking, and the answers. */
+  venue_question: (spaceId: number, brandId: number) => `venue_question-${spaceId}-${brandId}`,
 };
 
 /** The kinds of streams: their names up to the first hyphen. */

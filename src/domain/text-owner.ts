@@ -40,6 +40,8 @@ export function textOwnerOf(event: DomainEvent): string | undefined {
     case 'MessageSent':
     case 'BookingNoted':
       return ownerOf.thread(event.data);
+    case 'QuestionSent':
+      return ownerOf.question(event.data);
     case 'BrandSuspended':
       return ownerOf.brand(event.data);
     default:

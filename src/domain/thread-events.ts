@@ -9,6 +9,11 @@ type OfThread = {
   readonly spaceId: SpaceId;
 };
 
+/** What a brand asked about a space, without a booking, or what its community answered. */
+export type QuestionEvents = {
+  QuestionSent: Omit<OfThread, 'bookingId'> & { readonly from: AccountKind; readonly text: PersonalText };
+};
+
 /** What is written about a booking. */
 export type ThreadEvents = {
   /** A party of a booking wrote to the other one. */

@@ -1,8 +1,9 @@
-import type { Account } from './account.ts';
+import type { Account, AccountKind } from './account.ts';
 import { type Decision, refuse } from './decision.ts';
 import type { BookingNoted, MessageSent, ThreadEvent } from './events.ts';
 import type { BookingId, Timestamp } from './ids.ts';
 import { BOOKING_NOTE, MAX_MESSAGES, THREAD_MESSAGE, wrongText } from './limits.ts';
+import type { QuestionKey } from './question.ts';
 
 /** How much has been written about a booking. */
 export type Thread = { readonly messages: number; readonly notes: number };
@@ -39,18 +40,21 @@ export function noteBooking(
   return [{ type: 'BookingNoted', data: { bookingId, communityId, brandId, spaceId, note } }];
 }
 
-/** When the last message was written that a user has read, by booking. */
-export type ReadMarks = { readonly [bookingId: string]: Timestamp };
+/** What messages are about: a booking, by its id, or a space and a brand that asks about it (`questionKey`). */
+export type ThreadKey = BookingId | QuestionKey;
 
-/** The last message about a booking that a user has read. Marks from before `since` are not needed any more. */
-export type ReadMessage = { readonly bookingId: BookingId; readonly at: Timestamp; readonly since: Timestamp };
+/** When the last message was written that a user has read, by what it is about. */
+export type ReadMarks = { readonly [thread: string]: Timestamp };
+
+/** The last message about something that a user has read. Marks from before `since` are not needed any more. */
+export type ReadMessage = { readonly thread: ThreadKey; readonly at: Timestamp; readonly since: Timestamp };
 
 const MAX_READ_MARKS = 500;
 
 /** Adds a mark, unless a later message was read. Keeps the {@link MAX_READ_MARKS} latest. */
-export function withMark(marks: ReadMarks, { bookingId, at, since }: ReadMessage): ReadMarks {
-  if (at <= (marks[bookingId] ?? '')) return marks;
-  const kept = Object.entries<Timestamp>({ ...marks, [bookingId]: at })
+export function withMark(marks: ReadMarks, { thread, at, since }: ReadMessage): ReadMarks {
+  if (at <= (marks[thread] ?? '')) return marks;
+  const kept = Object.entries<Timestamp>({ ...marks, [thread]: at })
     .filter(([, mark]) => mark > since)
     .sort(([, a], [, b]) => (a < b ? 1 : -1));
   return Object.fromEntries(kept.slice(0, MAX_READ_MARKS));
@@ -58,7 +62,8 @@ export function withMark(marks: ReadMarks, { bookingId, at, since }: ReadMessage
 
 /** Whether a message of the other party is new to a user. */
 export const isUnread = (
-  { from, at, bookingId }: Pick<MessageSent['data'], 'from' | 'bookingId'> & { readonly at: Timestamp },
+  { from, at }: { readonly from: AccountKind; readonly at: Timestamp },
+  thread: ThreadKey,
   reader: Account,
   marks: ReadMarks,
-): boolean => from !== reader.kind && at > (marks[bookingId] ?? '');
+): boolean => from !== reader.kind && at > (marks[thread] ?? '');

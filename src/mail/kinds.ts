@@ -60,7 +60,7 @@ const CHOSEN = {
   },
   Message: {
     label: 'Message',
-    when: both('The other party of a booking writes to you. You answer in the console.'),
+    when: both('The other party writes to you about a booking or a space. You answer in the console.'),
     roles: ALL,
   },
   BookingMoveAsked: {

@@ -1,5 +1,6 @@
 import { bookings } from '../../projections/bookings.ts';
 import { messages } from '../../projections/messages.ts';
+import { questionMessages } from '../../projections/question-messages.ts';
 import { webhooks } from '../../projections/webhooks.ts';
 import type { Users } from '../auth/users.ts';
 import {
@@ -41,23 +42,19 @@ type Deps = {
 /** The kinds of events that lead to mails, and the read models that must show an event before its mails are made. */
 export const MAILED: Pick<Recipients, 'kinds' | 'reads'> = {
   kinds: [
-    ...(['BookingRequested', 'BookingApproved', 'BookingCancelled', 'MessageSent'] satisfies readonly EventType[]),
+    ...(['BookingRequested', 'BookingApproved', 'BookingCancelled'] satisfies readonly EventType[]),
+    ...(['MessageSent', 'QuestionSent'] satisfies readonly EventType[]),
     ...(['BookingMoveAsked', 'BookingMoveEnded', 'BookingMoved', 'ReviewPosted'] satisfies readonly EventType[]),
     ...(['WebhookDisabled', 'ApiKeyIssued', 'MemberRoleChanged', 'PasswordChanged'] satisfies readonly EventType[]),
   ],
-  reads: [bookings, messages, webhooks],
+  reads: [bookings, messages, questionMessages, webhooks],
 };
 
-/** A mail about a booking, to the members of one of its parties. */
+/** A mail about a booking or a space, to the members of one of its parties. */
 export type BookingMail = {
   readonly kind: ChosenKind;
   readonly account: Account;
-  readonly about: {
-    readonly bookingId: BookingId;
-    readonly spaceId: SpaceId;
-    /** Of a request. Requests of one series go out in one mail. */
-    readonly series?: string;
-  };
+  readonly about: NewMail['about'] & { readonly spaceId: SpaceId };
 };
 
 type Member = Awaited<ReturnType<MembersOf>>[number] & { readonly chosen: Preferences };
@@ -146,6 +143,13 @@ export function createRecipients(deps: Deps): Recipients['of'] {
         const to = event.data.from === 'Brand' ? communityOf(event.data) : brandOf(event.data);
         const about = { ...aboutOf(event.data), message: event.revision };
         return toReaders(event, [{ kind: 'Message', account: to, about }]);
+      }
+      case 'QuestionSent': {
+        const { from, spaceId, brandId } = event.data;
+        const to = from === 'Brand' ? communityOf(event.data) : brandOf(event.data);
+        return toReaders(event, [
+          { kind: 'Message', account: to, about: { spaceId, brandId, message: event.revision } },
+        ]);
       }
       case 'BookingMoveAsked':
       case 'BookingMoveEnded':

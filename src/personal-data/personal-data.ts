@@ -92,6 +92,11 @@ export function createPersonalData(deps: {
     openThreads: <D extends OfBooking>(documents: readonly D[]): Promise<Opened<D>[]> =>
       open(documents, ownerOf.thread),
 
+    /** Messages about spaces with their texts opened, see {@link openTexts}. */
+    openQuestions: <D extends { readonly spaceId: SpaceId; readonly brandId: BrandId }>(
+      documents: readonly D[],
+    ): Promise<Opened<D>[]> => open(documents, ownerOf.question),
+
     /** Events with their texts opened, see {@link openTexts}. */
     async openEvents<E extends DomainEvent>(events: readonly E[]): Promise<Readable<E>[]> {
       const texts = await openTexts(

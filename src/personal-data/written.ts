@@ -1,9 +1,9 @@
-import { brandOf, communityOf } from '../domain/account.ts';
+import { type Account, brandOf, communityOf } from '../domain/account.ts';
 import { PERSONAL_DETAILS } from '../domain/booking-details.ts';
 import type { BookingFacts, CancelledBy } from '../domain/booking-events.ts';
 import { CUSTOMER_TEXTS } from '../domain/customer-details.ts';
 import { HOUSE_TEXTS, SPACE_TEXTS } from '../domain/description.ts';
-import type { DomainEvent } from '../domain/events.ts';
+import type { DomainEvent, MessageSent, QuestionSent } from '../domain/events.ts';
 import { ownerOf, type PersonalText, type Subject, subjectOf, type Texts } from '../domain/personal-text.ts';
 import { altsIn } from '../domain/photos.ts';
 import { picked } from '../domain/picked.ts';
@@ -59,11 +59,10 @@ export function writtenIn(event: DomainEvent, author: Subject | undefined): Writ
     // About the brand, so erasing it erases them.
     case 'CustomerDescribed':
       return written(subjectOf(brandOf(event.data)), ownerOf.customer(event.data), textsIn(event.data, CUSTOMER_TEXTS));
-    case 'MessageSent': {
-      const { from, text } = event.data;
-      const account = from === 'Brand' ? brandOf(event.data) : communityOf(event.data);
-      return written(subjectOf(account), ownerOf.thread(event.data), { text });
-    }
+    case 'MessageSent':
+      return written(subjectOf(writerOf(event.data)), ownerOf.thread(event.data), { text: event.data.text });
+    case 'QuestionSent':
+      return written(subjectOf(writerOf(event.data)), ownerOf.question(event.data), { text: event.data.text });
     // About the brand, so erasing it erases them.
     case 'BookingNoted':
       return written(subjectOf(brandOf(event.data)), ownerOf.thread(event.data), { note: event.data.note });
@@ -74,6 +73,10 @@ export function writtenIn(event: DomainEvent, author: Subject | undefined): Writ
       return undefined;
   }
 }
+
+/** The party that wrote a message. */
+const writerOf = (data: MessageSent['data'] | QuestionSent['data']): Account =>
+  data.from === 'Brand' ? brandOf(data) : communityOf(data);
 
 /** The reason that a party gave. */
 function writtenReason(

@@ -21,6 +21,7 @@ import { createOverviewQueries } from './overview.ts';
 import { createPhotoQueries } from './photos.ts';
 import { createPublishedQueries } from './published.ts';
 import type { QuerySources } from './query-deps.ts';
+import { createQuestionQueries } from './questions.ts';
 import { createReminderQueries } from './reminders.ts';
 import { createReportQueries } from './report.ts';
 import { createRequestQueries } from './requests.ts';
@@ -77,6 +78,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     report: createReportQueries({ ofEvents: monthCharges.ofEvents, closures, calendar, overview }),
     reviews: createReviewQueries(deps),
     threads: createThreadQueries(deps),
+    questions: createQuestionQueries(deps),
     spaceRatings: createSpaceRatingQueries(deps),
     webhooks: createWebhookQueries(deps),
     operator: createOperatorQueries(deps),

@@ -22,7 +22,7 @@ type OfBooking = Pick<BookingDocument, 'bookingId' | 'communityId'>;
 /** How long a message that was not opened counts as unread, in milliseconds: 30 days. Later its booking still shows it. */
 export const UNREAD_FOR_MS = 30 * 86_400_000;
 /** Bookings that are looked at for unread messages, because every page shows their number. */
-const LOOKED_AT = 100;
+export const LOOKED_AT = 100;
 
 const ofBooking = declareQuery(
   messages,
@@ -45,7 +45,7 @@ const notesOf = declareQuery(
   [toBookingId(1)],
 );
 
-const otherKind = ({ kind }: Account): AccountKind => (kind === 'Brand' ? 'Community' : 'Brand');
+export const otherKind = ({ kind }: Account): AccountKind => (kind === 'Brand' ? 'Community' : 'Brand');
 
 const lastOfOthers = declareQuery(
   threads,
@@ -88,7 +88,7 @@ export function createThreadQueries({ readModels, personalData, names, clock }: 
     async unread(account: Account, read: ReadMarks): Promise<readonly BookingId[]> {
       const since = toTimestamp(clock() - UNREAD_FOR_MS);
       const found = await readModels.collection(threads).list(lastOfOthers(account, since));
-      return found.filter((last) => isUnread(last, account, read)).map(({ bookingId }) => bookingId);
+      return found.filter((last) => isUnread(last, last.bookingId, account, read)).map(({ bookingId }) => bookingId);
     },
   };
 }

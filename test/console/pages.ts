@@ -3,7 +3,7 @@ import type { Account } from '../../src/domain/account.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { defined } from '../../src/domain/defined.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
-import { MAX_INVITATIONS } from '../../src/domain/limits.ts';
+import { MAX_INVITATIONS, THREAD_MESSAGE } from '../../src/domain/limits.ts';
 import { picked } from '../../src/domain/picked.ts';
 import { renderMail } from '../../src/mail/compose/layout.ts';
 import { MailQueue } from '../../src/mail/mail-queue.ts';
@@ -143,6 +143,9 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   const week = { from: busyDay, to: inDays(13), start: 0, until: 24, title: 'Christmas' } as const;
   const wanted = { communityId: account.id, kind: 'Closure', ...week } as const;
   const closed = accepted(await core.commands.closures.add(wanted, CONTEXT));
+  const question = { spaceId: longest ?? 0, brandId: brand.id, text: 'x'.repeat(THREAD_MESSAGE.max) };
+  for (const by of [brandAccount, account])
+    accepted(await core.commands.questions.send({ ...question, account: by }, CONTEXT));
   await addFeeds(running, account, spaces[0]?.spaceId);
   await addFailedMails(running);
   const links = await addLinks(running, account);
@@ -151,6 +154,8 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   const viewer = await viewerOf(running, account);
   const ofCommunity = {
     'not-found': 'nothing',
+    questions: 'questions',
+    question: `questions/${longest}-${brand.id}`,
     overview: 'overview',
     inbox: 'inbox',
     month: 'calendar',
@@ -219,6 +224,8 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   };
   const ofBrand = {
     overview: 'overview',
+    questions: 'questions',
+    question: `questions/${longest}-${brand.id}`,
     find: 'find',
     'find-day': `find?date=${busyDay}`,
     'find-none': `find?name=${longWord}`,

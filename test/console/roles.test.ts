@@ -131,6 +131,7 @@ describe('each page and form of the console', () => {
       '/console/find/:id',
       '/console/inbox/approve',
       '/console/inbox/decline',
+      '/console/questions/:id',
     ]);
   });
 

@@ -59,6 +59,8 @@ test('exactly these collections have a declared query', () => {
       'mails',
       'mailPreferences',
       'messages',
+      'questionMessages',
+      'questions',
       'threads',
       'invitations',
       'oauthArtefacts',

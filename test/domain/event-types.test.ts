@@ -15,7 +15,7 @@ test('what an account can do without end counts towards its quota, and nothing e
       'CommunityPhotosChanged',
     ],
     ...['CommunityNewBrandsChanged', 'BrandAdded', 'BrandAdmitted', 'BrandTrusted', 'CustomerDescribed'],
-    ...['MessageSent', 'BookingNoted'],
+    ...['MessageSent', 'BookingNoted', 'QuestionSent'],
     ...[
       'SpaceAdded',
       'SpaceChanged',

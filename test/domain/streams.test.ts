@@ -22,6 +22,7 @@ test('the name of every stream begins with its kind, by which the store recognis
     streamOf.venue_admission(1, 2),
     streamOf.venue_customer(1, 2),
     streamOf.venue_thread(1),
+    streamOf.venue_question(1, 2),
   ];
   expect(names.map((name) => name.split('-', 1)[0])).toEqual(STREAM_KINDS);
 });

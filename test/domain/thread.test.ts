@@ -54,17 +54,18 @@ test('a booking has at most so many messages, and as many notes', () => {
 });
 
 const at = (day: number) => `2026-11-${String(day).padStart(2, '0')}T10:00:00.000Z` as Timestamp;
-const mark = (id: number, day: number, since = at(1)) => ({ bookingId: bookingId(id), at: at(day), since });
+const mark = (id: number, day: number, since = at(1)) => ({ thread: bookingId(id), at: at(day), since });
 
 test('a message of the other party is unread until it, or a later one, was read', () => {
-  const message = { from: 'Brand', bookingId: bookingId(1), at: at(10) } as const;
+  const message = { from: 'Brand', at: at(10) } as const;
+  const about = bookingId(1);
   const house = { kind: 'Community', id: communityId(2) } as const;
   const brand = { kind: 'Brand', id: brandId(3) } as const;
-  expect(isUnread(message, house, {})).toBe(true);
-  expect(isUnread(message, brand, {})).toBe(false);
-  expect(isUnread(message, house, withMark({}, mark(1, 9)))).toBe(true);
-  expect(isUnread(message, house, withMark({}, mark(2, 10)))).toBe(true);
-  expect(isUnread(message, house, withMark({}, mark(1, 10)))).toBe(false);
+  expect(isUnread(message, about, house, {})).toBe(true);
+  expect(isUnread(message, about, brand, {})).toBe(false);
+  expect(isUnread(message, about, house, withMark({}, mark(1, 9)))).toBe(true);
+  expect(isUnread(message, about, house, withMark({}, mark(2, 10)))).toBe(true);
+  expect(isUnread(message, about, house, withMark({}, mark(1, 10)))).toBe(false);
 });
 
 test('marks never go back, and the oldest are forgotten', () => {

@@ -157,6 +157,13 @@ http://localhost:3000/console/bookings/`);
     expect(read).toContain(`/console/bookings/${bookingId}`);
   });
 
+  it('quotes a message about a space, with a link to the question', async () => {
+    const { subject, text } = await written(find('Message', 'Brand'));
+    expect(subject).toContain('Answer: ');
+    expect(text).toMatch(/Message: .+\n/);
+    expect(text).toMatch(/\/console\/questions\/\d+-\d+\n/);
+  });
+
   it('begins with what a list of mails shows beside the subject, which is not the subject', async () => {
     for (const sample of made.samples) {
       const { subject, html } = await written(sample);
@@ -409,8 +416,8 @@ describe('forgetting and leaving', () => {
       expect(message.replyTo).toBeUndefined();
       if (message.text.includes(': erased') && message.html.includes('>erased<')) erased += 1;
     }
-    // All about bookings.
-    expect(erased).toBe(16);
+    // All about bookings, and an answer about a space.
+    expect(erased).toBe(17);
     expect(await mailContent.contacts.set(brand, 'new@northwind.example')).toMatchObject({
       refused: 'BookingNotAllowed',
     });

@@ -72,6 +72,8 @@ export async function serviceWithEveryKind(names: Names): Promise<{
   const requested = await request('2027-01-10');
   const coming = await approved('2026-12-20');
   accepted(await commands.threads.send({ account: brand, bookingId: coming, text: names.message }, CONTEXT));
+  const question = { spaceId: space, brandId: brand.id, text: names.message };
+  for (const account of [brand, community]) accepted(await commands.questions.send({ ...question, account }, CONTEXT));
   const declined = await request('2027-01-11');
   await cancel(declined, community, 'Pending');
   const withdrawn = await request('2027-01-12');
@@ -137,6 +139,7 @@ export async function serviceWithEveryKind(names: Names): Promise<{
       sample('BookingMoved', brand, of(moved)),
       sample('ReviewPublished', community, of(over)),
       sample('Message', community, { ...of(coming), message: 0 }),
+      sample('Message', brand, { spaceId: space, brandId: brand.id, message: 1 }),
       sample('EventTomorrow', community, of(coming)),
       sample('EventTomorrow', brand, of(coming)),
       sample('WebhookDisabled', brand, { webhookId }),

@@ -240,6 +240,18 @@ it('makes no mail for a user who is gone', async () => {
   expect(await mailsOf({ type: 'PasswordChanged', data })).toEqual([]);
 });
 
+it('tells the other party of a message about a space, which belongs to no booking', async () => {
+  const { spaceId, communityId, brandId } = request.data;
+  const from = (from: 'Brand' | 'Community'): DomainEvent => ({
+    type: 'QuestionSent',
+    data: { spaceId, communityId, brandId, from, text: 'Is there a lift?' },
+  });
+  const asked = await mailsOf(from('Brand'));
+  expect(named(asked)).toEqual(each('Message', NOT_VIEWERS));
+  expect(asked[0]?.about).toEqual({ spaceId, brandId, message: expect.any(Number) });
+  expect(named(await mailsOf(from('Community')))).toEqual(each('Message', OF_BRAND));
+});
+
 it('holds ids and nothing that anyone wrote', async () => {
   const mails = [...(await mailsOf(request)), ...(await mailsOf(review)), ...(await mailsOf(issued))];
   expect(JSON.stringify(mails)).not.toMatch(/Acme|Great Hall|Good|Till|@/);

@@ -11,7 +11,7 @@ test('each change of an account has an entry, except bookings, messages, reviews
   expect(left).toEqual([
     ...['BookingRequested', 'BookingApproved', 'BookingCancelled', 'BookingCompleted'],
     ...['BookingMoveAsked', 'BookingMoveAgreed', 'BookingMoveEnded', 'BookingMoved', 'HoursLeft', 'HoursRefused'],
-    ...['MessageSent', 'BookingNoted', 'TimeClosed', 'TimeReopened', 'ReviewPosted', 'ReviewAnswered'],
+    ...['MessageSent', 'BookingNoted', 'QuestionSent', 'TimeClosed', 'TimeReopened', 'ReviewPosted', 'ReviewAnswered'],
   ]);
 });
 

@@ -26,6 +26,7 @@ import { dateField, field, hasProblems, hiddenField } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, type Fields, noticeOf, tabs } from '../parts/links.ts';
 import { otherPartyOf } from '../parts/other-party.ts';
+import { QUESTIONS, unreadQuestions } from '../parts/question-links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { asPlainDate, readRange } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
@@ -66,6 +67,7 @@ export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
       title: filter.typed.q === '' || isWrong ? heading : `${heading}: ${namedText(filter.typed.q)}`,
       heading,
       problems,
+      actions: buttonLink(QUESTIONS, 'Questions', 'quiet'),
       flash: noticeOf(visit.query, cursorsOf(visit.query)),
       main: html`${visit.account.kind === 'Brand' && (await movesToAnswer(queries, visit))}
 ${isFirstView(visit.query) && (await unreadMessages(visit))}${searchForm(visit, filter, problems)}
@@ -78,14 +80,18 @@ ${!isWrong && filterTabs(filter)}
     };
   }
 
-  /** The bookings with an unread message, of whatever day and state. */
-  async function unreadMessages({ account, user: { read = {} } }: Visit): Promise<Html> {
+  /** The bookings with an unread message, of any day and state, and the link to such questions. */
+  async function unreadMessages(visit: Visit): Promise<Html> {
+    const {
+      account,
+      user: { read = {} },
+    } = visit;
     const ids = await queries.threads.unread(account, read);
     const unread = await queries.requests.some(account, ids.slice(0, PER_PAGE));
     const party = await otherPartyOf(queries, account, unread);
     return html`<div id="unread-messages" class="stack full" data-live-region>${
       unread.length > 0 && html`<h2>Unread messages</h2>${bookingTable(unread, party, 'Bookings with unread messages')}`
-    }</div>`;
+    }${await unreadQuestions(queries, visit)}</div>`;
   }
 
   async function list(visit: Visit, filter: ListFilter): Promise<Html> {

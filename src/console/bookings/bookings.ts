@@ -27,7 +27,7 @@ import { recentReasons } from '../requests/inbox-reads.ts';
 import { moveLink, waitingMove } from '../requests/move-views.ts';
 import { seriesSection } from '../requests/series.ts';
 import { momentOfInput, timeline } from './booking-timeline.ts';
-import { messageForms, messagesCard, newlyRead, notesCard } from './messages.ts';
+import { aboutBooking, messageForms, messagesCard, newlyRead, notesCard } from './messages.ts';
 import { answerForm, canAnswer, canReview, reviewForm } from './review-form.ts';
 
 /** The page of a single booking, and the actions that each party may take on it. */
@@ -95,7 +95,7 @@ export function bookingPages(routes: ConsoleRoutes, deps: PageDeps): void {
       back: backTo(visit, { href: '/console/bookings', label: isCommunity ? 'Bookings' : 'My bookings' }),
       actions: statusBadge(booking),
       problems,
-      ...defined({ read: newlyRead(visit, messages) }),
+      ...defined({ read: newlyRead(visit, bookingId, messages) }),
       main: html`<div class="split"><div>
 <section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>
 ${bookingFacts(visit, booking, isCommunity ? undefined : community?.name)}
@@ -107,7 +107,7 @@ ${decision && html`<div class="stack tight">${decisionFacts(booking, decision)}<
 ${seriesSection(visit, booking, days)}${brandMarks(brand)}${note && html`<p class="small">${note}</p>`}
 ${waitingMove(visit, booking)}
 ${mayAct && actions(visit, booking, brand.standing)}${reasons.length > 0 && reasonSuggestions(reasons)}</section>
-${messagesCard(visit, booking, messages, { other, problems })}
+${messagesCard(visit, aboutBooking(booking, other), messages, { problems })}
 ${reviewCard(visit, booking, review, problems)}
 </div><div>
 <section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceView(account.kind, booking)}${charged(booking)}</section>

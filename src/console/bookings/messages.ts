@@ -4,7 +4,7 @@ import { toTimestamp } from '../../domain/calendar.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import type { BookingId } from '../../domain/ids.ts';
 import { BOOKING_NOTE, THREAD_MESSAGE } from '../../domain/limits.ts';
-import { isUnread, type ReadMessage } from '../../domain/thread.ts';
+import { isUnread, type ReadMessage, type ThreadKey } from '../../domain/thread.ts';
 import { counted, momentIn } from '../../html/formats.ts';
 import { type Html, html, written } from '../../html/html.ts';
 import { type ReadableNote, UNREAD_FOR_MS } from '../../queries/threads.ts';
@@ -57,26 +57,51 @@ export function messageForms(routes: ConsoleRoutes, { commands, queries }: PageD
 const pathOf = (visit: Visit, { bookingId }: ReadableBooking): string =>
   withVia(visit, `/console/bookings/${bookingId}`);
 
+/** A message about a booking or a space. */
+type ShownMessage = Pick<ReadableMessage, 'from' | 'text' | 'at'>;
+
+/** What messages are about, and where they are shown and sent. */
+type Conversation = {
+  readonly thread: ThreadKey;
+  readonly timeZone: string;
+  /** The address of its page. */
+  readonly page: string;
+  /** The address to which its form goes. */
+  readonly action: string;
+  /** The name of the other party. */
+  readonly other: Html;
+};
+
 /** The last of these messages, if it is new to the reader. */
 export function newlyRead(
   { user, account, now }: Visit,
-  messages: readonly ReadableMessage[],
+  thread: ThreadKey,
+  messages: readonly ShownMessage[],
 ): ReadMessage | undefined {
   const last = messages.at(-1);
-  if (last === undefined || !isUnread(last, account, user.read ?? {})) return undefined;
-  return { bookingId: last.bookingId, at: last.at, since: toTimestamp(now - UNREAD_FOR_MS) };
+  if (last === undefined || !isUnread(last, thread, account, user.read ?? {})) return undefined;
+  return { thread, at: last.at, since: toTimestamp(now - UNREAD_FOR_MS) };
 }
 
-/** The messages of a booking, the newest last, and the form for another one. @param other the name of the other party */
+/** What messages of a booking are about. @param other the name of the other party */
+export const aboutBooking = ({ bookingId, timeZone }: ReadableBooking, other: Html): Conversation => ({
+  thread: bookingId,
+  timeZone,
+  page: `/console/bookings/${bookingId}`,
+  action: `/console/bookings/${bookingId}/messages`,
+  other,
+});
+
+/** Messages, the newest last, and the form for another one. @param card `instead`: what it has in place of the form */
 export function messagesCard(
   visit: Visit,
-  { bookingId, timeZone }: ReadableBooking,
-  messages: readonly ReadableMessage[],
-  { other, problems }: { readonly other: Html; readonly problems: Problems },
+  about: Conversation,
+  messages: readonly ShownMessage[],
+  { problems, instead }: { readonly problems: Problems; readonly instead?: Html | undefined },
 ): Html {
   const isWhole = visit.query.text('messages') === 'all';
   const shown = isWhole ? messages : messages.slice(-SHOWN);
-  const whole = addressOf(`/console/bookings/${bookingId}`, { messages: 'all' });
+  const whole = addressOf(about.page, { messages: 'all' });
   const isCut = shown.length < messages.length;
   return html`<section class="card" id="messages"><h2>Messages</h2>
 <div class="stack" id="message-list" data-live-region>${
@@ -84,24 +109,24 @@ export function messagesCard(
   }${
     messages.length === 0
       ? html`<p class="muted">No messages yet.</p>`
-      : html`<ol class="messages" role="list">${shown.map((message) => messageView(visit, message, { other, timeZone }))}</ol>`
+      : html`<ol class="messages" role="list">${shown.map((message) => messageView(visit, message, about))}</ol>`
   }</div>
-${may(visit, 'Coordinator') && messageForm(visit, bookingId, problems)}</section>`;
+${instead ?? (may(visit, 'Coordinator') && messageForm(visit, about, problems))}</section>`;
 }
 
 function messageView(
   { account, user: { read = {} } }: Visit,
-  message: ReadableMessage,
-  { other, timeZone }: { readonly other: Html; readonly timeZone: string },
+  message: ShownMessage,
+  { thread, other, timeZone }: Conversation,
 ): Html {
-  const isNew = isUnread(message, account, read);
+  const isNew = isUnread(message, thread, account, read);
   const writer = message.from === account.kind ? 'You' : other;
   return html`<li><p class="muted small"><strong>${writer}</strong>, ${timeOf(timeZone, message.at)}
 ${isNew && html`<span class="status is-pending">New</span>`}</p>${written(message.text)}</li>`;
 }
 
-const messageForm = (visit: Visit, bookingId: BookingId, problems: Problems): Html =>
-  postForm(visit, `/console/bookings/${bookingId}/messages`, 'fields')`${viaField(visit)}${onceField()}
+const messageForm = (visit: Visit, { action }: Conversation, problems: Problems): Html =>
+  postForm(visit, action, 'fields')`${viaField(visit)}${onceField()}
 ${textArea({
   ...controlsOf(visit.form, problems)('text', 'Your message'),
   required: true,

@@ -5,7 +5,7 @@ import type { PageDeps } from '../parts/routes.ts';
 import type { BrandVisit } from '../parts/visit.ts';
 
 /** A space as it is offered to a brand. */
-export type OfferedSpace = Space & { readonly agreed: AgreedPrices };
+export type OfferedSpace = Space & { readonly agreed: AgreedPrices; readonly isBlocked: boolean };
 
 /** With the prices that were agreed with the brand. To a brand whose requests the community does not take, it is closed. */
 export async function asOffered(
@@ -14,7 +14,7 @@ export async function asOffered(
   space: Space,
 ): Promise<OfferedSpace> {
   const { agreed, isBlocked } = await customers.asSeenBy(account.id, space.communityId);
-  return { ...space, agreed, active: space.active && !isBlocked };
+  return { ...space, agreed, isBlocked, active: space.active && !isBlocked };
 }
 
 /** What an event costs the brand. @param space with the terms of its day */

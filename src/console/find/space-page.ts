@@ -30,7 +30,9 @@ import {
   problemOf,
   textArea,
 } from '../parts/forms.ts';
+import { buttonLink } from '../parts/frame.ts';
 import { linkItem } from '../parts/links.ts';
+import { questionPath } from '../parts/question-links.ts';
 import { REPEAT_FIELDS, readDays, repeatFields } from '../parts/repeated-days.ts';
 import { ratingText, reviewText } from '../parts/review-views.ts';
 import { type ConsoleRoutes, type PageDeps, spaceRoutes } from '../parts/routes.ts';
@@ -161,7 +163,11 @@ ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${noti
       ? { href: `/console/bookings/${before.bookingId}`, label: `Booking #${before.bookingId}` }
       : backTo(visit, { href: `/console/find?date=${date}`, label: 'Find a space' }),
     problems: wrong,
-    actions: shortlistButton(visit, space),
+    actions: html`<div class="row">${
+      may(visit, 'Coordinator') &&
+      !space.isBlocked &&
+      buttonLink(questionPath({ spaceId, brandId: account.id }), 'Ask a question', 'quiet')
+    }${shortlistButton(visit, space)}</div>`,
     main: html`${before && repeatNotice(before)}${gallery([...(photos.get(spaceId) ?? []), ...ofHouse], 'Photos')}
 <div class="split to-book"><div>
 ${dayForm(space, carried, typedDate, today, wrong)}

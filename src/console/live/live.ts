@@ -229,6 +229,8 @@ function changesOf(event: Recorded<DomainEvent>): readonly ChangeToShow[] {
     const text = `New message about booking #${event.data.bookingId}`;
     return [{ ...ofAccount, announcement: { text, by: event.metadata.actor.id } }];
   }
+  if (event.type === 'QuestionSent')
+    return [{ ...ofAccount, announcement: { text: 'New message about a space', by: event.metadata.actor.id } }];
   if (!isAnnounced(event)) return [ofAccount];
   const { type, data, metadata } = event;
   const what = type === 'BookingCancelled' && data.cancelledBy === 'System' ? 'Expired' : ANNOUNCEMENTS[type];

@@ -73,7 +73,7 @@ export type Frame = {
   readonly others: readonly NamedAccount[];
   /** How many requests are pending, at most one more than {@link MOST_PENDING}; undefined while that cannot be read. */
   readonly pending: number | undefined;
-  /** How many bookings have an unread message; undefined while that cannot be read. */
+  /** How many bookings and questions have an unread message; undefined while that cannot be read. */
   readonly unread: number | undefined;
   /** The address of the page, whose entry in the menu is marked. */
   readonly path: string;

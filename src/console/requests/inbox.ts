@@ -22,6 +22,7 @@ import { statusBadge, unreadMark } from '../parts/booking-views.ts';
 import { csrfField, dateField, field, hasProblems, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { noticeOf, pager } from '../parts/links.ts';
+import { unreadQuestions } from '../parts/question-links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may, type Visit } from '../parts/visit.ts';
@@ -73,9 +74,10 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
         : 'Requests from brands. Unanswered requests expire.',
       problems,
       flash: noticeOf(visit.query, list),
-      main: html`${await movesToAnswer(queries, visit)}${
-        (!content.isEmpty || isFiltered(list)) && filterForm(list, spaces, problems)
-      }${content.main}`,
+      main: html`<div id="unread-questions" data-live-region>${await unreadQuestions(queries, visit)}</div>
+${await movesToAnswer(queries, visit)}${
+  (!content.isEmpty || isFiltered(list)) && filterForm(list, spaces, problems)
+}${content.main}`,
     };
   });
 

@@ -170,6 +170,7 @@ type AccountEvent = Exclude<
   | `Hours${string}`
   | `Review${string}`
   | 'MessageSent'
+  | 'QuestionSent'
   | 'IdsReserved'
   | 'LogCreated'
   | 'ProjectionEventSkipped'

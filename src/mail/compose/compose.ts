@@ -2,15 +2,16 @@ import { roleIn } from '../../auth/memberships.ts';
 import { type Account, accountInWords, accountKey, accountOfKey } from '../../domain/account.ts';
 import { subjectOfUser } from '../../domain/personal-text.ts';
 import { namedText } from '../../html/html.ts';
-import { isAlways, isChosen, type MailKind, mayGet } from '../kinds.ts';
+import { type ChosenKind, isAlways, isChosen, type MailKind, mayGet } from '../kinds.ts';
 import type { Compose, Message, NewMail } from '../new-mail.ts';
 import { wants } from '../preferences.ts';
 import type { Subscription } from '../unsubscribing.ts';
 import { accountMail } from './account-mails.ts';
-import { bookingMail } from './booking-mails.ts';
+import { type BookingWritten, bookingMail } from './booking-mails.ts';
 import { dayPlan } from './day-plan.ts';
 import { digestOf } from './digest.ts';
 import { type MailText, renderMail } from './layout.ts';
+import { isOfQuestion, questionMail } from './question-mails.ts';
 import type { ComposeDeps, MailedUser, Reader, Skipped, Written } from './written.ts';
 
 /** An invitation and a sign-up name themselves instead of a user, and the confirmation of a contact address the account. */
@@ -73,7 +74,7 @@ export function createCompose(deps: ComposeDeps): Compose {
         const reader = await readerOf(mail, account, user);
         if ('skipped' in reader) return reader;
         last ??= { mail, reader };
-        return bookingMail(deps, { kind: mail.kind, about: mail.about, reader });
+        return aboutBooking(mail, reader);
       },
       deps.publicUrl,
     );
@@ -81,6 +82,16 @@ export function createCompose(deps: ComposeDeps): Compose {
     return 'only' in ended
       ? messageTo(user.email, last.mail, ended.only, last.reader)
       : messageTo(user.email, last.mail, ended.digest, last.reader, 'all');
+  }
+
+  /** A mail about a booking, or about a space without one. */
+  async function aboutBooking(
+    { kind, about }: Pick<NewMail, 'about'> & { readonly kind: ChosenKind },
+    reader: Reader,
+  ): Promise<BookingWritten | Skipped> {
+    return isOfQuestion({ kind, about })
+      ? questionMail(deps, { about, reader })
+      : bookingMail(deps, { kind, about, reader });
   }
 
   /** The reader, if the user still wants the mail and may get it. */
@@ -105,7 +116,7 @@ export function createCompose(deps: ComposeDeps): Compose {
   async function write(mail: NewMail, reader: Reader | undefined): Promise<Written | Skipped> {
     const { kind } = mail;
     if (kind === 'EventTomorrow' && reader !== undefined) return dayPlan(deps, { mail, reader });
-    if (isChosen(kind) && reader !== undefined) return bookingMail(deps, { kind, about: mail.about, reader });
+    if (isChosen(kind) && reader !== undefined) return aboutBooking({ ...mail, kind }, reader);
     if (isAlways(kind)) return accountMail(deps, kind, mail, reader);
     return { skipped: 'It names no account.' };
   }

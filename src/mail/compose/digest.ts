@@ -3,6 +3,7 @@ import { type ChosenKind, isChosen } from '../kinds.ts';
 import type { NewMail } from '../new-mail.ts';
 import type { BookingWritten } from './booking-mails.ts';
 import type { Fact } from './layout.ts';
+import { isOfQuestion } from './question-mails.ts';
 import type { Skipped, Written } from './written.ts';
 
 /** Bookings that a digest names. The page of bookings shows the others. */
@@ -32,11 +33,13 @@ export async function digestOf(mails: readonly NewMail[], write: Write, publicUr
   if (first === undefined) return { skipped: 'What it was about is no longer news.' };
   if (written.length === 1 && ended === 0) return { only: first };
   if (ended === 0 && others === 0 && areOneSeries(mails)) return { digest: seriesOf(written, first) };
+  const count = written.length + others;
+  const hasQuestions = mails.some(isOfQuestion);
   return {
     digest: {
-      subject: `${counted(written.length + others, 'booking')} with news`,
+      subject: `${hasQuestions ? counted(count, 'booking or question', 'bookings and questions') : counted(count, 'booking')} with news`,
       intro: [
-        'There was a lot of news about bookings within an hour, so the rest is in this one mail.',
+        'There was a lot of news within an hour, so the rest is in this one mail.',
         ...(ended === 0 ? [] : [`${counted(ended, 'request')} came and ended meanwhile.`]),
       ],
       facts: [
@@ -75,7 +78,12 @@ async function lastOf(news: readonly NewMail[], write: Write): Promise<BookingWr
 /** The mails about each booking for each account, latest first, without requests that came and ended among them. */
 function bookingsIn(mails: readonly NewMail[]) {
   const latestFirst = mails.toSorted((a, b) => (a.at < b.at ? -1 : 1)).toReversed();
-  const all = [...Map.groupBy(latestFirst, ({ account, about }) => `${account}:${about.bookingId}`).values()];
+  const all = [
+    ...Map.groupBy(
+      latestFirst,
+      ({ account, about }) => `${account}:${about.bookingId ?? `${about.spaceId}-${about.brandId}`}`,
+    ).values(),
+  ];
   const isOver = ([last, ...before]: readonly NewMail[]) =>
     last !== undefined && ENDS.includes(last.kind) && before.some(({ kind }) => kind === 'BookingRequested');
   const bookings = all.filter((news) => !isOver(news));

@@ -26,7 +26,7 @@ export type Reader = { readonly account: Account; readonly accountName: string; 
 export type ComposeDeps = {
   readonly queries: Pick<
     Queries,
-    'accounts' | 'descriptions' | 'apiKeys' | 'bookings' | 'reviews' | 'spaces' | 'threads' | 'webhooks'
+    'accounts' | 'descriptions' | 'apiKeys' | 'bookings' | 'questions' | 'reviews' | 'spaces' | 'threads' | 'webhooks'
   >;
   /** Undefined if the user was removed. */
   readonly user: (userId: string) => Promise<MailedUser | undefined>;
