@@ -55,6 +55,20 @@ test('a booking by telephone is entered for a new customer in one form, is appro
   expect((await other.open('/console/customers')).text).not.toContain('Tango Club');
 });
 
+test('a customer without people can be invited, but not be written to', async () => {
+  await enter({ customer: 'Silent Choir', isNew: 'yes', date: inDays(day++) });
+  const id = await customerId('Silent Choir');
+  const [booking] = await bookingsOf(id);
+  const path = `/console/bookings/${booking?.bookingId}`;
+  const { text } = await desk.open(path);
+  expect(text).toContain('This customer has no account yet');
+  expect(text).toContain(`href="/console/customers/${id}">Invite a person`);
+  expect(text).not.toContain('Send message');
+  const member = { email: 'choir@example.com', password: 'correct horse battery' };
+  accepted(await core().users.add({ ...member, accounts: [{ kind: 'Brand', id: brandId(id) }] }, CONTEXT));
+  expect((await desk.open(path)).text).toContain('Send message');
+});
+
 test('a form that is sent twice enters one booking', async () => {
   await enter({ customer: 'Twice GmbH', isNew: 'yes', date: inDays(day++) });
   const form = await desk.open(ENTER);

@@ -1,5 +1,6 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
 import type { ReadableReview } from '../../../projections/reviews.ts';
+import { brandOf } from '../../domain/account.ts';
 import { isLetIn, type Standing } from '../../domain/admission.ts';
 import type { Until } from '../../domain/as-of.ts';
 import { startOf } from '../../domain/booking-moments.ts';
@@ -14,6 +15,7 @@ import { backTo, viaField, withVia } from '../parts/back-link.ts';
 import { priceView, statusBadge } from '../parts/booking-views.ts';
 import { problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
+import { customerPath } from '../parts/links.ts';
 import { reviewText } from '../parts/review-views.ts';
 import { bookingRoutes, type ConsoleRoutes, type PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
@@ -32,7 +34,7 @@ import { answerForm, canAnswer, canReview, reviewForm } from './review-form.ts';
 
 /** The page of a single booking, and the actions that each party may take on it. */
 export function bookingPages(routes: ConsoleRoutes, deps: PageDeps): void {
-  const { commands, queries } = deps;
+  const { commands, queries, users } = deps;
   bookingRoutes(routes, queries).get('/console/bookings/:id', 'Viewer', bookingPage);
 
   bookingRoutes(routes.brand, queries).post('/console/bookings/:id/review', 'Coordinator', async (visit, booking) => {
@@ -64,6 +66,17 @@ export function bookingPages(routes: ConsoleRoutes, deps: PageDeps): void {
 
   messageForms(routes, deps, bookingPage);
 
+  /** What stands in place of the form for a message, if the brand is a customer to whose account no person belongs. */
+  async function withoutReaders(booking: ReadableBooking): Promise<Html | undefined> {
+    const { communityId, brandId, approval } = booking;
+    // Only bookings of such customers are entered.
+    if (approval !== 'entered' || (await users.membersOf(brandOf(booking))).length > 0) return undefined;
+    const customer = await queries.customers.get(communityId, brandId);
+    if (!customer?.isKept) return undefined;
+    return html`<p class="muted">This customer has no account yet, so no person would read a message.
+<a href="${customerPath(brandId)}">Invite a person</a></p>`;
+  }
+
   async function bookingPage(visit: Visit, booking: ReadableBooking, problems: Problems = {}): Promise<Answer> {
     const { account, query } = visit;
     const { bookingId, communityId, status } = booking;
@@ -86,6 +99,7 @@ export function bookingPages(routes: ConsoleRoutes, deps: PageDeps): void {
         isCommunity ? queries.threads.notesOf(account, booking) : undefined,
         queries.requests.series(booking),
       ]);
+    const instead = isCommunity && mayAct ? await withoutReaders(booking) : undefined;
     const other = named(isCommunity ? booking.brandName : (community?.name ?? 'The community'));
     const brand = brands?.get(booking.brandId) ?? LET_IN;
     return {
@@ -107,7 +121,7 @@ ${decision && html`<div class="stack tight">${decisionFacts(booking, decision)}<
 ${seriesSection(visit, booking, days)}${brandMarks(brand)}${note && html`<p class="small">${note}</p>`}
 ${waitingMove(visit, booking)}
 ${mayAct && actions(visit, booking, brand.standing)}${reasons.length > 0 && reasonSuggestions(reasons)}</section>
-${messagesCard(visit, aboutBooking(booking, other), messages, { problems })}
+${messagesCard(visit, aboutBooking(booking, other), messages, { problems, instead })}
 ${reviewCard(visit, booking, review, problems)}
 </div><div>
 <section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceView(account.kind, booking)}${charged(booking)}</section>

@@ -5,9 +5,6 @@ import type { Customer } from '../../queries/customers.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import { idOf } from '../parts/typed-form.ts';
 
-export const CUSTOMERS = '/console/customers';
-export const customerPath = (id: number | string): string => `${CUSTOMERS}/${id}`;
-
 /** Names that the browser offers while one is typed. Customers beyond them are found all the same. */
 const OFFERED = 1_000;
 /** Customers that a problem names. */

@@ -15,11 +15,10 @@ import { done, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { editedIn, outdatedProblems, seenField } from '../parts/described-form.ts';
 import { choices, controlsOf, field, hasProblems, onceField, postForm, problemOf, select } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
-import { addressOf, ENTER } from '../parts/links.ts';
+import { addressOf, CUSTOMERS, customerPath, ENTER } from '../parts/links.ts';
 import { type ConsoleRoutes, type PageDeps, routesAbout } from '../parts/routes.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
-import { CUSTOMERS, customerPath } from './customer-names.ts';
 import { marksOf, ratedOf, textFields } from './customers.ts';
 
 const LABELS = {

@@ -9,13 +9,12 @@ import { type Customer, placeIn, placeText } from '../../queries/customers.ts';
 import { done, type PageContent } from '../parts/answer.ts';
 import { controlsOf, field, hasProblems, onceField, postForm, problemOf, textArea } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
-import { addressOf, ENTER, noticeOf, pager } from '../parts/links.ts';
+import { addressOf, CUSTOMERS, customerPath, ENTER, noticeOf, pager } from '../parts/links.ts';
 import { ratingText } from '../parts/review-views.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { column, dataTable, rowHeading } from '../parts/tables.ts';
 import { Form, type Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
-import { CUSTOMERS, customerPath } from './customer-names.ts';
 
 const PER_PAGE = 50;
 const NEW = `${CUSTOMERS}/new`;

@@ -9,12 +9,12 @@ import { type Answer, done, nothingToDo, type PageContent } from '../parts/answe
 import { backTo, viaField } from '../parts/back-link.ts';
 import { hasProblems, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
-import { addressOf, ENTER } from '../parts/links.ts';
+import { addressOf, CUSTOMERS, ENTER } from '../parts/links.ts';
 import { checkedDays, dayChoices, refusedText } from '../parts/repeated-days.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
-import { CUSTOMERS, customerIn, namesList } from './customer-names.ts';
+import { customerIn, namesList } from './customer-names.ts';
 import { type Entered, entryFields, filledIn, readEntry, type TypedEntry, typedEntry } from './entry-form.ts';
 
 /** Why an hour is not free, for the community. */

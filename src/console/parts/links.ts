@@ -9,6 +9,10 @@ export const FEEDS = '/console/feeds';
 /** The form with which a community enters a booking of a customer, to which the calendar links, too. */
 export const ENTER = '/console/bookings/enter';
 
+/** The customers of a community, and the page of one. */
+export const CUSTOMERS = '/console/customers';
+export const customerPath = (id: number | string): string => `${CUSTOMERS}/${id}`;
+
 /** The fields of a query string. */
 export type Fields = Readonly<Record<string, string | undefined>>;
 
