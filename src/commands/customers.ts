@@ -70,7 +70,7 @@ export function createCustomerCommands(
     );
 
   return {
-    /** Adds a customer that nobody signs in to. Refuses the name of another one of the community (`ValidationError`). */
+    /** Adds a customer without an account of its own. Refuses the name of another one of the community (`ValidationError`). */
     async add(
       { communityId: owner, name, wanted = {} }: AddCustomer,
       context: CommandContext,

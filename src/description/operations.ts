@@ -121,7 +121,7 @@ export const OPERATIONS = {
     tag: 'Customers',
     summary: 'Add a customer',
     description:
-      'A customer that the community looks after, and to whose account nobody signs in until a person is invited in the console. ' +
+      'A customer that the community looks after, without an account of its own until a person is invited in the console. ' +
       'No other account sees it.',
     success: 'The customer.',
     failures: {

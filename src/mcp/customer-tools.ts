@@ -39,7 +39,7 @@ export const addCustomer = ({ commands, queries }: ToolDeps): Tool =>
     name: 'add_customer',
     title: 'Add a customer',
     description:
-      'Adds a customer that the community looks after, and to whose account nobody signs in yet. Ask the user for confirmation before ' +
+      'Adds a customer that the community looks after, without an account of its own. Ask the user for confirmation before ' +
       'calling this. The name of another customer is refused, so repeating a call never adds two.',
     input: Input(CreateCustomer.properties),
     output: CustomerDto,

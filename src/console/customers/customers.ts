@@ -111,7 +111,7 @@ function newPage(visit: CommunityVisit, typed: Form, problems: Problems): PageCo
   const control = controlsOf(typed, problems);
   return {
     title: 'Add a customer',
-    lead: 'For bookings by telephone or mail. Nobody but you sees it, and nobody signs in to it until you invite a person.',
+    lead: 'For bookings by telephone or mail. Only you see it. It has no account of its own until you invite a person.',
     back: { href: CUSTOMERS, label: 'Customers' },
     problems,
     main: postForm(visit, NEW, 'card fields narrow')`${onceField()}
