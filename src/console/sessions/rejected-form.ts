@@ -146,6 +146,7 @@ export const TYPED_FIELDS = {
   sites: 'Websites that show calendars',
   alt: 'What a photo shows',
   customer: 'Customer',
+  every: 'Repeat',
   until: 'Last day',
   days: 'Other days',
 } as const;
