@@ -361,6 +361,17 @@ export default {
       to: { path: '(^|/)node_modules/sharp/|^src/photos/resize-process\\.ts$' },
     },
     {
+      name: 'amounts-for-their-readers',
+      comment: 'Pages and mails format amounts with the `amount` of their reader, which members without amounts lack.',
+      severity: 'error',
+      from: {
+        path: '^src/',
+        pathNot:
+          '^src/(console/(page-renderer|parts/visit)\\.ts$|console/public/|mail/compose/(compose|written)\\.ts$)',
+      },
+      to: { path: '^src/html/amounts\\.ts$' },
+    },
+    {
       name: 'installed-to-run',
       comment: 'npm start installs no devDependencies.',
       severity: 'error',

@@ -96,6 +96,10 @@ const OTHER_VIOLATIONS = {
   'decoders-in-their-own-process': {
     'src/photos/decodes-here.ts': `import sharp from 'sharp';\nexport const decode = sharp;`,
   },
+  'amounts-for-their-readers': {
+    'src/console/requests/prices-for-all.ts': `import { amount } from '../../html/amounts.ts';\nexport const price = amount;`,
+    'src/mail/prices-for-all.ts': `export { amount } from '../html/amounts.ts';`,
+  },
   'engines-behind-their-ports': {
     'src/auth/users-in-mongodb.ts': `import type { MongoClient } from 'mongodb';`,
     'src/runtime/clock-in-sqlite.ts': `import { DatabaseSync } from 'node:sqlite';`,

@@ -4,6 +4,8 @@ import type { Authenticate } from '../auth/authenticate.ts';
 import type { IsSuspended } from '../auth/suspension.ts';
 import type { Commands } from '../commands/commands.ts';
 import { PREFIX, type Settings } from '../description/settings.ts';
+import { seesAmounts } from '../domain/roles.ts';
+import { withoutAmounts } from '../domain/shown-amounts.ts';
 import { registerCompression } from '../http/compression.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -71,6 +73,10 @@ export const api =
         routes.setNotFoundHandler(sendNotFound);
         routes.decorateRequest('caller');
         routes.decorateRequest('checkedAt', 0);
+        // Lists, which are streamed, do the same themselves (`json-array.ts`).
+        routes.addHook('preSerialization', (request, _reply, body, done) =>
+          done(null, seesAmounts(request.caller?.role) ? body : withoutAmounts(body)),
+        );
         const accessHooksOf = createAccessHooks(deps);
         const turnHookOf = createTurnHooks();
         routes.addHook('onRoute', (route) => {

@@ -3,20 +3,22 @@ import { type TObject, type TSchema, Type } from 'typebox';
 import { errors } from '../contract/schemas/errors.ts';
 import type { OperationId } from '../description/operations.ts';
 import type { PermissionName } from '../domain/permissions.ts';
+import { seesAmounts } from '../domain/roles.ts';
 import { clientHas, digest } from '../http/entity-tag.ts';
 
 /** Makes the entity tag of an answer from the version of its inputs (docs/decisions/rest-api.md). */
 export type EntityTag = (request: FastifyRequest, version: string) => string;
 
 /**
- * The entity tags of some routes. They are weak, because lists are not snapshots, and valid only for the caller's account and permissions.
+ * The entity tags of some routes. They are weak, because lists are not snapshots, and valid only for the caller's account and permissions,
+ * and for who sees amounts or does not.
  * @param release identifies the serialisation of this release
  * @param answers the schemas of the responses
  */
 export function entityTagsOf(release: string, ...answers: readonly TSchema[]): EntityTag {
   const format = digest(`${release} ${JSON.stringify(answers)}`);
-  return ({ caller: { account, permissions } }, version) =>
-    `W/"${format}.${account.kind}${account.id}.${permissions}.${version}"`;
+  return ({ caller: { account, permissions, role } }, version) =>
+    `W/"${format}.${account.kind}${account.id}.${permissions}${seesAmounts(role) ? '' : 'n'}.${version}"`;
 }
 
 const digests = new WeakMap<object, string>();

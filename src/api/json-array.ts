@@ -1,4 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { seesAmounts } from '../domain/roles.ts';
+import { withoutAmounts } from '../domain/shown-amounts.ts';
 import { clientHas } from '../http/entity-tag.ts';
 import { CHUNK, sendChunks } from '../http/send-chunks.ts';
 import { sendNotModified, tagged } from './entity-tags.ts';
@@ -16,7 +18,10 @@ export async function sendList<P>(
 ): Promise<FastifyReply> {
   const { entityTag } = list;
   if (entityTag !== undefined && clientHas(request, entityTag)) return sendNotModified(reply, entityTag);
-  return sendChunks(reply, chunked(list.pages, list.textsOf), () => {
+  const textsOf: typeof list.textsOf = seesAmounts(request.caller.role)
+    ? list.textsOf
+    : async (page) => (await list.textsOf(page)).map((text) => JSON.stringify(withoutAmounts(JSON.parse(text))));
+  return sendChunks(reply, chunked(list.pages, textsOf), () => {
     reply.type('application/json; charset=utf-8');
     if (entityTag !== undefined) tagged(reply, entityTag);
   });

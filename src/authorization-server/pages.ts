@@ -3,7 +3,7 @@ import { whatScopesAllow } from '../auth/scopes.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { EMAIL, MAX_TYPED_PASSWORD } from '../domain/limits.ts';
-import type { Role } from '../domain/roles.ts';
+import { ROLE_NAMES, type Role } from '../domain/roles.ts';
 import { escapeText, flag, type Html, html, named, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
 import { firstAccount } from '../text/venue-command.ts';
@@ -181,7 +181,7 @@ function accountChoice(accounts: ConsentPage['accounts']): Html {
       ({ account, role, name }) =>
         html`<label class="choice"><input type="radio" name="account" value="${accountKey(account)}" required>
           <span class="what">${named(name)}<span class="hint">${account.kind}${
-            role !== 'Manager' && html`. You are a ${role}.`
+            role !== 'Manager' && html`. You are a ${ROLE_NAMES[role]}.`
           }</span></span></label>`,
     )}</div>
   </fieldset>`;

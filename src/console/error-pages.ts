@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { SUSPENDED } from '../auth/suspension.ts';
-import type { Role } from '../domain/roles.ts';
+import { ROLE_NAMES } from '../domain/roles.ts';
 import { UNUSABLE_TEXT } from '../domain/unicode.ts';
 import { capitalised } from '../html/formats.ts';
 import { html, named } from '../html/html.ts';
@@ -13,7 +13,7 @@ import {
   type UnavailableError,
 } from '../runtime/unavailable.ts';
 import { TO_CONSOLE } from './links/link-page.ts';
-import type { PageContent } from './parts/answer.ts';
+import type { Forbidden, PageContent } from './parts/answer.ts';
 import { buttonLink, START_PAGE } from './parts/frame.ts';
 import type { Visit } from './parts/visit.ts';
 
@@ -28,18 +28,29 @@ export function notFound(what: string): PageContent {
 
 /**
  * For a page or form that the user's role does not allow.
- * @param least the least role that may do it
+ * @param least the least role that may do it; or only roles that see amounts
  */
-export function forbiddenPage({ accountName, role }: Visit, least: Role, isForm: boolean): PageContent {
-  const who = least === 'Manager' ? 'a Manager' : 'a Manager or a Coordinator';
+export function forbiddenPage(
+  { accountName, role }: Visit,
+  least: Forbidden['forbidden'],
+  isForm: boolean,
+): PageContent {
+  const who = MAY[least];
   return {
     title: 'Not allowed',
     heading: isForm ? 'Nothing was done' : 'Your role does not allow this',
     status: 403,
-    main: html`<p>You are a ${role} of ${named(accountName)}. Only ${who} may ${isForm ? 'do this' : 'open this page'}. A Manager can
+    main: html`<p>You are a ${ROLE_NAMES[role]} of ${named(accountName)}. Only ${who} may ${isForm ? 'do this' : 'open this page'}. A Manager can
 change your role.</p><p>${buttonLink(START_PAGE.href, START_PAGE.label)}</p>`,
   };
 }
+
+const MAY: Readonly<Record<Forbidden['forbidden'], string>> = {
+  Viewer: 'a member',
+  Coordinator: 'a Manager or a Coordinator',
+  Manager: 'a Manager',
+  amounts: 'a member who sees amounts',
+};
 
 /** For every page and form of a suspended account. Its users can still switch to another account and sign out. */
 export const suspendedPage = ({ accountName }: Visit): PageContent => ({

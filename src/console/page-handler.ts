@@ -4,7 +4,7 @@ import type { Users } from '../auth/users.ts';
 import { type Account, type AccountKind, accountKey } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
-import { isAtLeast, type Role } from '../domain/roles.ts';
+import { isAtLeast, type LeastRole, type Role } from '../domain/roles.ts';
 import { isTurnUsedUp, nextSlice } from '../event-loop/slices.ts';
 import { html, named } from '../html/html.ts';
 import type { Flash } from '../html/layout.ts';
@@ -55,7 +55,7 @@ export type PageHandler = ReturnType<typeof createPageHandler>;
 
 /** A page or form, with the least role that may open or send it, and the kind of account that has it. */
 export type PageRoute = {
-  readonly least: Role;
+  readonly least: LeastRole;
   /** Default: any. */
   readonly kind?: AccountKind | undefined;
   /** Whether the form may carry a file. */

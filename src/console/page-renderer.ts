@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Account, accountInWords, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
+import { amountFor } from '../html/amounts.ts';
 import { html } from '../html/html.ts';
 import { page, sendPage } from '../html/layout.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
@@ -10,7 +11,7 @@ import { contentOf, MOST_PENDING, type NamedAccount, pendingText, printedHead, r
 import type { PageDeps } from './parts/routes.ts';
 import type { Visit } from './parts/visit.ts';
 
-type VisitedAccount = Pick<Visit, 'account' | 'role' | 'accountName' | 'accountZone'>;
+type VisitedAccount = Pick<Visit, 'account' | 'role' | 'amount' | 'accountName' | 'accountZone'>;
 
 export type PageRenderer = ReturnType<typeof createPageRenderer>;
 
@@ -19,13 +20,19 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
   const nameOf = async (account: Account): Promise<string> =>
     (await queries.accounts.name(account)) ?? accountInWords(account);
 
-  /** The account of a visit, with its name, its time zone, and the role of its user. */
+  /** The account of a visit, with its name, its time zone, and what the role of its user shows. */
   async function visitedAccount(
     { account, role }: Pick<Visit, 'account' | 'role'>,
     zone: string,
   ): Promise<VisitedAccount> {
     const community = account.kind === 'Community' ? await queries.spaces.community(account.id) : undefined;
-    return { account, role, accountName: await nameOf(account), accountZone: community?.timeZone ?? zone };
+    return {
+      account,
+      role,
+      amount: amountFor(role),
+      accountName: await nameOf(account),
+      accountZone: community?.timeZone ?? zone,
+    };
   }
 
   /** The user's other accounts. */

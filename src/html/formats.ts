@@ -2,15 +2,7 @@ import { cutText } from '../domain/cut-text.ts';
 import { defined } from '../domain/defined.ts';
 import { type Html, html } from './html.ts';
 
-/** How pages and mails format money, dates and times. Dates and hours are in the time zone of their space. */
-
-const currencies = new Map<string, Intl.NumberFormat>();
-
-/** An amount in cents of a currency (ISO 4217): `$1,150.00` */
-export const amount = (cents: number, currency: string): string =>
-  currencies
-    .getOrInsertComputed(currency, () => new Intl.NumberFormat('en', { style: 'currency', currency }))
-    .format(cents / 100);
+/** How pages and mails format dates and times. Dates and hours are in the time zone of their space. */
 
 const utc = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...options });
 const LONG = utc({ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });

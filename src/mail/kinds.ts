@@ -1,22 +1,18 @@
 import type { AccountKind } from '../domain/account.ts';
 import { keysOf } from '../domain/keys-of.ts';
-import type { Role } from '../domain/roles.ts';
+import { isAtLeast, type LeastRole, type Role } from '../domain/roles.ts';
 
 /** What is the same for all mails of a kind. */
 type Kind = {
   readonly label: string;
   /** What leads to it, for each kind of account whose members get it. */
   readonly when: { readonly [K in AccountKind]?: string };
-  /** The roles that may get it. None: it goes to one person, member or not. */
-  readonly roles: readonly Role[];
+  /** The least role that may get it. Absent: it goes to one person, member or not. */
+  readonly least?: LeastRole;
 };
 
 /** What leads to it, for members of both kinds of accounts. */
 const both = (when: string): Kind['when'] => ({ Community: when, Brand: when });
-
-const ALL: readonly Role[] = ['Manager', 'Coordinator', 'Viewer'];
-const DECIDE: readonly Role[] = ['Manager', 'Coordinator'];
-const MANAGERS: readonly Role[] = ['Manager'];
 
 const CHOSEN = {
   BookingRequested: {
@@ -25,22 +21,22 @@ const CHOSEN = {
       Community: 'A brand requests one of your spaces.',
       Brand: 'You request a space yourself: a receipt, which says until when it is answered.',
     },
-    roles: ALL,
+    least: 'Viewer',
   },
   AnswerDue: {
     label: 'Answer soon',
     when: { Community: 'A request will expire soon: once, when a quarter of its time is left, at most a day.' },
-    roles: DECIDE,
+    least: 'Coordinator',
   },
   BookingApproved: {
     label: 'Approval',
     when: { Brand: 'A community approves your request. A calendar file comes with it.' },
-    roles: ALL,
+    least: 'Viewer',
   },
   BookingDeclined: {
     label: 'Declined request',
     when: { Brand: 'A community declines your request.' },
-    roles: ALL,
+    least: 'Viewer',
   },
   BookingCancelled: {
     label: 'Cancellation',
@@ -48,7 +44,7 @@ const CHOSEN = {
       Community: 'A brand withdraws a request or cancels a booking, or a colleague of yours cancels one.',
       Brand: 'A community cancels a booking, or a colleague of yours withdraws a request or cancels a booking.',
     },
-    roles: ALL,
+    least: 'Viewer',
   },
   BookingExpired: {
     label: 'Expired request',
@@ -56,32 +52,32 @@ const CHOSEN = {
       Community: 'A request expires because it was not answered in time.',
       Brand: 'Your request expires because it was not answered in time.',
     },
-    roles: ALL,
+    least: 'Viewer',
   },
   Message: {
     label: 'Message',
     when: both('The other party writes to you about a booking or a space. You answer in the console.'),
-    roles: ALL,
+    least: 'Viewer',
   },
   BookingMoveAsked: {
     label: 'Move to answer',
     when: both('The other party asks to move a booking to another day, hour or space.'),
-    roles: ALL,
+    least: 'Viewer',
   },
   BookingMoveEnded: {
     label: 'Declined move',
     when: both('The other party declines a move or takes it back, or its hours are not free any more.'),
-    roles: ALL,
+    least: 'Viewer',
   },
   BookingMoved: {
     label: 'Move',
     when: both('A booking is moved. If it was approved before, a calendar file comes with it.'),
-    roles: ALL,
+    least: 'Viewer',
   },
   ReviewPublished: {
     label: 'New review',
     when: { Community: 'A brand reviews one of your spaces.' },
-    roles: ALL,
+    least: 'Viewer',
   },
   EventTomorrow: {
     label: 'Event tomorrow',
@@ -91,7 +87,7 @@ const CHOSEN = {
       Brand:
         'Approved events of yours take place the next day: one mail with all of them, at 08:00 by the clock of the space.',
     },
-    roles: ALL,
+    least: 'Viewer',
   },
 } satisfies Readonly<Record<string, Kind>>;
 
@@ -99,38 +95,36 @@ const ALWAYS = {
   WebhookDisabled: {
     label: 'Disabled webhook',
     when: both('A webhook of the account is disabled, for example because its receiver does not answer.'),
-    roles: MANAGERS,
+    least: 'Manager',
   },
   ApiKeyIssued: {
     label: 'New API key',
     when: both('An API key of the account is issued.'),
-    roles: MANAGERS,
+    least: 'Manager',
   },
   RoleChanged: {
     label: 'Changed role',
     when: both('Your role in the account changes.'),
-    roles: ALL,
+    least: 'Viewer',
   },
   PasswordChanged: {
     label: 'Changed password',
     when: both('Your password changes.'),
-    roles: ALL,
+    least: 'Viewer',
   },
 } satisfies Readonly<Record<string, Kind>>;
 
 const LINKS = {
-  SignUp: { label: 'Sign-up', when: { Brand: 'You sign up: a link that confirms your address.' }, roles: [] },
-  Invitation: { label: 'Invitation', when: both('You are invited to the account.'), roles: [] },
-  PasswordReset: { label: 'Password reset', when: both('You forgot your password.'), roles: [] },
+  SignUp: { label: 'Sign-up', when: { Brand: 'You sign up: a link that confirms your address.' } },
+  Invitation: { label: 'Invitation', when: both('You are invited to the account.') },
+  PasswordReset: { label: 'Password reset', when: both('You forgot your password.') },
   AddressConfirmation: {
     label: 'Confirmation of an address',
     when: both('You change your address: a link to the new one, a warning to the old one.'),
-    roles: [],
   },
   ContactConfirmation: {
     label: 'Confirmation of a contact address',
     when: both('A Manager changes the contact address of the account: a link to the new one.'),
-    roles: [],
   },
 } satisfies Readonly<Record<string, Kind>>;
 
@@ -169,9 +163,9 @@ const kindOf = (kind: MailKind): Kind => KINDS[kind];
 
 /** Whether a member of such an account with this role may get mails of a kind. */
 export function mayGet(kind: ChosenKind | AlwaysKind, account: AccountKind, role: Role): boolean {
-  const { when, roles } = kindOf(kind);
-  return when[account] !== undefined && roles.includes(role);
+  const { when, least } = kindOf(kind);
+  return when[account] !== undefined && least !== undefined && isAtLeast(role, least);
 }
 
 /** A Viewer, who may only read, gets what the Viewer has turned on; the others get all but what they have turned off. */
-export const isOnByDefault = (role: Role): boolean => role !== 'Viewer';
+export const isOnByDefault = (role: Role): boolean => isAtLeast(role, 'Coordinator');

@@ -1,11 +1,13 @@
 import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import type { Static, TObject } from 'typebox';
-import { type Access, refuseAccess } from '../auth/access.ts';
+import { type Access, refuseAccess, refuseAmounts } from '../auth/access.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { ErrorCode } from '../contract/schemas/errors.ts';
 import { checkerOf, pathOf, ruleOf } from '../contract/schemas/validate.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
+import { seesAmounts } from '../domain/roles.ts';
+import { withoutAmounts } from '../domain/shown-amounts.ts';
 import { within } from '../event-loop/within.ts';
 import type { Trace } from '../http/trace.ts';
 import type { Queries } from '../queries/queries.ts';
@@ -102,12 +104,16 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
             const wanted = refused === undefined ? checked(input) : undefined;
             // An input error already names the fix. The advice is for refusals by the rules.
             if (isRefusal(wanted)) return failed(wanted);
-            const outcome = wanted === undefined ? refused : await answered(definition.run(wanted, call), call);
+            const unseen = refused ?? refuseAmounts(call.caller, wanted);
+            const outcome =
+              wanted === undefined || unseen !== undefined
+                ? unseen
+                : await answered(definition.run(wanted, call), call);
             if (isRefusal(outcome)) {
               const { advice = definition.advice?.[outcome.refused] }: Advised = outcome;
               return failed(outcome, advice);
             }
-            const structuredContent = visible(outcome);
+            const structuredContent = visible(seesAmounts(call.caller.role) ? outcome : withoutAmounts(outcome));
             return {
               content: [{ type: 'text', text: JSON.stringify(structuredContent) }],
               structuredContent: { ...structuredContent },

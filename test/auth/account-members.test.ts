@@ -108,7 +108,7 @@ describe.each(documentEngines)('members of an account on %s', (_name, createData
       const changes = Array.from({ length: 24 }, () => {
         const by = random.between(0, 1) === 0 ? users : others;
         const id = ids[random.between(0, ids.length - 1)] ?? '';
-        const role = ROLES[random.between(0, 2)] ?? 'Viewer';
+        const role = ROLES[random.between(0, ROLES.length - 1)] ?? 'Viewer';
         return random.between(0, 9) === 0
           ? () => by.removeMember(id, account, BY_OPERATOR)
           : () => by.setRole(id, account, role, BY_OPERATOR);

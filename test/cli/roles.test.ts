@@ -22,7 +22,8 @@ test('the operator gives roles, takes them, and is told which account has no Man
   const last = await inProcess('user', 'role', ...of('ada'), ...mill, '--role', 'viewer');
   expect(last).toMatchObject({ code: 1, stdout: '' });
   expect(last.stderr).toContain('This is the last Manager of the account.');
-  await json('user', 'role', ...of('bob'), ...mill, '--role', 'manager');
+  for (const role of ['viewer-without-amounts', 'manager'])
+    await json('user', 'role', ...of('bob'), ...mill, '--role', role);
   await json('user', 'role', ...of('ada'), ...mill, '--role', 'viewer');
   const stranger = await inProcess('user', 'role', ...of('ada'), ...aurora, '--role', 'viewer');
   expect(stranger).toMatchObject({ code: 1, stderr: expect.stringContaining('does not belong to this account') });
@@ -44,6 +45,7 @@ test('the operator gives roles, takes them, and is told which account has no Man
   expect(roles).toEqual([
     ['MemberAdded', 'Manager'],
     ['MemberAdded', 'Viewer'],
+    ['MemberRoleChanged', 'ViewerWithoutAmounts'],
     ['MemberRoleChanged', 'Manager'],
     ['MemberRoleChanged', 'Viewer'],
     ['MemberRemoved', undefined],

@@ -75,7 +75,7 @@ const selected = (...ids: readonly number[]) => ({ id: ids.map(String) });
 test('approval is offered as long as it is possible', () => {
   const { data } = requestedEvent();
   const settings = { approveConfirmAbove: undefined };
-  const shown = (now: number) => decisionForms({ csrf: 'x', now, settings }, data, {}).markup;
+  const shown = (now: number) => decisionForms({ csrf: 'x', now, settings, amount: undefined }, data, {}).markup;
   const lastMoment = at(data.expiresAt) - 1;
   expect(shown(lastMoment)).toMatch(/action="\/console\/bookings\/1\/approve".*Decline/s);
   const late = shown(lastMoment + 1);

@@ -4,7 +4,8 @@ import { moneyView, shownMonths } from '../../src/console/overview/month-plot.ts
 import { occupancyView } from '../../src/console/overview/occupancy-view.ts';
 import { daysOfMonth, localMonth } from '../../src/domain/calendar.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
-import { amount, monthName } from '../../src/html/formats.ts';
+import { amount } from '../../src/html/amounts.ts';
+import { monthName } from '../../src/html/formats.ts';
 import { createReportQueries } from '../../src/queries/report.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
@@ -92,7 +93,11 @@ test('each month stands beside the same month a year before, in a plot for each 
       .map(([, currency, earned]) => ({ currency, charged: cents(0), refunded: cents(0), earned: cents(earned) }));
   const plots = async (of: typeof totals) => {
     const report = createReportQueries({ ofEvents: { totals: of } } as never);
-    const { markup } = moneyView(house(), await report.money(house(), shownMonths('2026-11'), 'GBP'), '/money.csv');
+    const { markup } = moneyView(
+      { account: house(), amount },
+      await report.money(house(), shownMonths('2026-11'), 'GBP'),
+      '/money.csv',
+    );
     return markup.split('<svg ').slice(1);
   };
   const heights = (plot: string | undefined, name: string) =>

@@ -5,6 +5,7 @@ import { defined } from '../../src/domain/defined.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import { MAX_INVITATIONS, THREAD_MESSAGE } from '../../src/domain/limits.ts';
 import { picked } from '../../src/domain/picked.ts';
+import type { Role } from '../../src/domain/roles.ts';
 import { renderMail } from '../../src/mail/compose/layout.ts';
 import { MailQueue } from '../../src/mail/mail-queue.ts';
 import { accepted } from '../accepted.ts';
@@ -12,8 +13,8 @@ import { inDays } from '../in-days.ts';
 import { fillDeliveries } from './busy-deliveries.ts';
 import { type Running, startBusy } from './console.fixture.ts';
 
-/** The viewers are Viewers of the community and of the brand. */
-export const READERS = ['community', 'viewer', 'brand', 'brand-viewer', 'visitor'] as const;
+/** The viewers are Viewers of the community and of the brand, the desk and the planner Coordinators without amounts. */
+export const READERS = ['community', 'viewer', 'desk', 'brand', 'brand-viewer', 'planner', 'visitor'] as const;
 type Who = (typeof READERS)[number];
 
 /** A page of the console that a user may look at. */
@@ -115,9 +116,9 @@ async function keepMail({ service: { core }, url }: Running): Promise<string> {
   return id;
 }
 
-async function viewerOf({ service }: Running, account: Account): Promise<DemoUser> {
-  const user = { email: `viewer.${account.kind.toLowerCase()}@example.com`, password: 'correct horse battery' };
-  accepted(await service.core.users.add({ ...user, accounts: [account], role: 'Viewer' }, CONTEXT));
+async function memberOf({ service }: Running, account: Account, role: Role): Promise<DemoUser> {
+  const user = { email: `${role}.${account.kind}@example.com`.toLowerCase(), password: 'correct horse battery' };
+  accepted(await service.core.users.add({ ...user, accounts: [account], role }, CONTEXT));
   return user;
 }
 
@@ -151,7 +152,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   const links = await addLinks(running, account);
   const kept = await keepMail(running);
   const longWord = 'x'.repeat(200);
-  const viewer = await viewerOf(running, account);
+  const viewer = await memberOf(running, account, 'Viewer');
   const ofCommunity = {
     'not-found': 'nothing',
     questions: 'questions',
@@ -281,6 +282,20 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     ...picked(ofCommunity, ['feeds', 'apps', 'keys']),
   };
   const ofBrandViewer = picked(ofBrand, ['find-space', 'booking', 'feeds']);
+  // What is left of the pages that have amounts.
+  const ofDesk = {
+    ...picked(ofCommunity, ['overview', 'inbox', 'day-booking', 'bookings', 'booking-waiting', 'booking-completed']),
+    ...picked(ofCommunity, [
+      'customers',
+      'customer',
+      'booking-enter',
+      'spaces',
+      'space',
+      'charges',
+      'history-of-space',
+    ]),
+  };
+  const ofPlanner = picked(ofBrand, ['overview', 'find', 'find-space', 'find-compare', 'bookings', 'booking']);
   const pages = (who: PageOf['who'], user: DemoUser | undefined, paths: Readonly<Record<string, string>>) =>
     Object.entries(paths).map(([name, path]) => ({
       name: `${who}-${name}`,
@@ -292,7 +307,9 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     ...pages('community', community.user, ofCommunity),
     ...pages('brand', brand.user, ofBrand),
     ...pages('visitor', undefined, ofVisitor),
+    ...pages('desk', await memberOf(running, account, 'CoordinatorWithoutAmounts'), ofDesk),
+    ...pages('planner', await memberOf(running, brandAccount, 'CoordinatorWithoutAmounts'), ofPlanner),
     ...pages('viewer', viewer, ofViewer),
-    ...pages('brand-viewer', await viewerOf(running, brandAccount), ofBrandViewer),
+    ...pages('brand-viewer', await memberOf(running, brandAccount, 'Viewer'), ofBrandViewer),
   ];
 }

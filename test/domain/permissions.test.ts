@@ -10,7 +10,7 @@ import {
   scopesGranting,
   usablePermissions,
 } from '../../src/domain/permissions.ts';
-import { isAtLeast, isRole, ROLE_PERMISSIONS, ROLES } from '../../src/domain/roles.ts';
+import { isAtLeast, isRole, ROLE_PERMISSIONS, ROLES, seesAmounts } from '../../src/domain/roles.ts';
 
 const READS = ['ReadAvailability', 'ReadBookings', 'ReadReviews'] as const;
 const ALL = ['ReadAvailability', 'ReadBookings', 'WriteBookings', 'ReadReviews', 'Webhooks', 'Customers'] as const;
@@ -48,17 +48,24 @@ test('scopes grant what the specification says', () => {
 
 describe('roles', () => {
   test('allow more, one after the other', () => {
-    expect(ROLES).toEqual(['Viewer', 'Coordinator', 'Manager']);
-    expect(ROLES.map((role) => permissionNames(ROLE_PERMISSIONS[role]))).toEqual([
-      READS,
-      ['ReadAvailability', 'ReadBookings', 'WriteBookings', 'ReadReviews', 'Customers'],
-      ALL,
+    const handles = ['ReadAvailability', 'ReadBookings', 'WriteBookings', 'ReadReviews', 'Customers'];
+    expect(ROLES.map((role) => [role, permissionNames(ROLE_PERMISSIONS[role])])).toEqual([
+      ['ViewerWithoutAmounts', READS],
+      ['Viewer', READS],
+      ['CoordinatorWithoutAmounts', handles],
+      ['Coordinator', handles],
+      ['Manager', ALL],
     ]);
-    for (const [index, role] of ROLES.entries())
-      for (const [least, name] of ROLES.entries()) expect(isAtLeast(role, name)).toBe(index >= least);
-    for (const role of ROLES) expect(isAtLeast(undefined, role)).toBe(false);
+    const least = ['Viewer', 'Coordinator', 'Manager'] as const;
+    const allowed = ROLES.map((role) => least.filter((one) => isAtLeast(role, one)).length);
+    expect(allowed).toEqual([1, 1, 2, 2, 3]);
+    for (const one of least) expect(isAtLeast(undefined, one)).toBe(false);
   });
-  test('are those three', () => {
+  test('show amounts, unless their name says otherwise; so does no role, which is that of a key', () => {
+    expect(ROLES.filter((role) => !seesAmounts(role))).toEqual(['ViewerWithoutAmounts', 'CoordinatorWithoutAmounts']);
+    expect(seesAmounts(undefined)).toBe(true);
+  });
+  test('are those five', () => {
     for (const role of ROLES) expect(isRole(role)).toBe(true);
     for (const other of ['Owner', 'manager', '', undefined, null, 1]) expect(isRole(other)).toBe(false);
   });
@@ -83,9 +90,10 @@ test.each(ACCOUNTS)(
               ...(role && { role }),
             };
             const isOutside =
-              role === 'Viewer'
-                ? !READS.some((each) => each === permission)
-                : role === 'Coordinator' && permission === 'Webhooks';
+              (isAtLeast(role, 'Viewer') &&
+                !isAtLeast(role, 'Coordinator') &&
+                !READS.some((each) => each === permission)) ||
+              (isAtLeast(role, 'Coordinator') && !isAtLeast(role, 'Manager') && permission === 'Webhooks');
             expect(isOutsideRole(caller, permission)).toBe(isOutside);
             const refusal = refuseAccess(caller, { permission, ...(scope && { scope }) });
             const isAllowed = !isOutside && permissionNames(permissions).includes(permission);

@@ -7,7 +7,7 @@ import { startServiceProcess, temporaryDataDir } from '../service/service-proces
 import type { Place } from './place.ts';
 import { formPlaces, oauthPlaces, restPlaces, toolPlaces } from './places.ts';
 
-const ROLES = ['Viewer', 'Coordinator', 'Manager'] as const;
+const ROLES = ['viewer', 'viewer-without-amounts', 'coordinator', 'manager'] as const;
 const PASSWORD = 'correct horse battery';
 
 export type Senders = Awaited<ReturnType<typeof openSenders>>;
@@ -39,7 +39,7 @@ export async function openSenders() {
   async function member(account: readonly string[], role: string) {
     users += 1;
     const email = `garbage-${users}@example.com`;
-    await venue(['user', 'add', '--email', email, '--role', role.toLowerCase(), ...account], PASSWORD);
+    await venue(['user', 'add', '--email', email, '--role', role, ...account], PASSWORD);
     return { email, password: PASSWORD };
   }
 
@@ -58,7 +58,7 @@ export async function openSenders() {
     const argumentsOf = (of: { readonly id: number } | undefined) => [`--${kind}`, String(of?.id)];
     for (const role of ROLES) {
       // Each account may send so many forms in a minute.
-      const account = argumentsOf(role === 'Manager' ? second : first);
+      const account = argumentsOf(role === 'manager' ? second : first);
       const sender = `a ${role} of a ${kind}`;
       const open = async () => {
         const browser = new Browser(url, ownAddress());
@@ -71,7 +71,7 @@ export async function openSenders() {
       places.push(...(await formPlaces(sender, await open(), () => csrf.get(sender) ?? '')));
     }
     const app = await TestApp.register(url);
-    const user = await member(argumentsOf(first), 'Manager');
+    const user = await member(argumentsOf(first), 'manager');
     const accountName = `${kind === 'brand' ? 'Brand' : 'Community'}:${first?.id}`;
     const consent = { ...user, account: accountName, resource: 'mcp', scope: 'service.mcp' };
     const { access_token: token } = await app.tokens(consent);

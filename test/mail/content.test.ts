@@ -103,6 +103,28 @@ http://localhost:3000/console/bookings/`);
     expect(text).not.toContain('You earn');
   });
 
+  it('has no amounts for members without amounts, and the rest as for others', async () => {
+    const { users } = made.service.core;
+    const amount = /\$\s?\d/;
+    const add = async (to: Sample['to']) => {
+      const account = made[to === 'Community' ? 'community' : 'brand'];
+      const user = { email: `${to}@example.com`.toLowerCase(), password: 'a long password', accounts: [account] };
+      return accepted(await users.add({ ...user, role: 'CoordinatorWithoutAmounts' }, CONTEXT)).id;
+    };
+    const ids = { Community: await add('Community'), Brand: await add('Brand') };
+    let withAmounts = 0;
+    for (const sample of made.samples.filter(({ kind }) => !['RoleChanged', 'PasswordChanged'].includes(kind))) {
+      const before = await written(sample);
+      const message = await compose({ ...sample, mail: { ...sample.mail, userId: ids[sample.to] } });
+      if (amount.test(before.text)) withAmounts += 1;
+      if ('skipped' in message) continue;
+      expect([sample.kind, message.subject]).toEqual([sample.kind, before.subject]);
+      expect([sample.kind, amount.exec(`${message.text} ${message.html}`)?.[0]]).toEqual([sample.kind, undefined]);
+    }
+    expect(withAmounts).toBeGreaterThan(8);
+    for (const id of Object.values(ids)) await users.remove(id, CONTEXT);
+  });
+
   it('gives the user who requested a receipt with the time of the answer', async () => {
     const sample = find('BookingRequested');
     const { userId, account = 'Brand:0' } = find('BookingApproved').mail;

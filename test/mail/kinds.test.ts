@@ -1,20 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { Role } from '../../src/domain/roles.ts';
+import type { LeastRole } from '../../src/domain/roles.ts';
 import { isLimited, isUrgent, KINDS, labelOf, type MailKind } from '../../src/mail/kinds.ts';
 
 test('the guide lists the kinds of mail as the settings page names them', () => {
   const guide = readFileSync(new URL('../../docs/guides/mail.md', import.meta.url), 'utf8');
-  const rolesOf = (roles: readonly Role[]) => {
-    if (roles.length === 0) return 'the person';
-    return roles.includes('Viewer') ? 'all' : roles.map((role) => `${role}s`).join(', ');
-  };
+  const ROLES = { Viewer: 'all', Coordinator: 'Managers, Coordinators', Manager: 'Managers' };
+  const rolesOf = (least: LeastRole | undefined) => (least === undefined ? 'the person' : ROLES[least]);
   const rows = Object.values<{
     readonly label: string;
     readonly when: { readonly Community?: string; readonly Brand?: string };
-    readonly roles: readonly Role[];
-  }>(KINDS).map(({ label, when: { Community = '', Brand = '' }, roles }) => {
-    const cells = [label, Community, Brand === Community ? 'the same' : Brand, rolesOf(roles)];
+    readonly least?: LeastRole;
+  }>(KINDS).map(({ label, when: { Community = '', Brand = '' }, least }) => {
+    const cells = [label, Community, Brand === Community ? 'the same' : Brand, rolesOf(least)];
     return `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |');
   });
   expect(guide).toContain(`|---|---|---|---|\n${rows.join('\n')}\n\n`);

@@ -19,11 +19,11 @@ const MEMBERS: { readonly [account: string]: readonly { readonly userId: string;
   'Community:1': [
     { userId: 'c-manager', role: 'Manager' },
     { userId: 'c-coordinator', role: 'Coordinator' },
-    { userId: 'c-viewer', role: 'Viewer' },
+    { userId: 'c-viewer', role: 'ViewerWithoutAmounts' },
   ],
   'Brand:3': [
     { userId: 'b-manager', role: 'Manager' },
-    { userId: 'b-coordinator', role: 'Coordinator' },
+    { userId: 'b-coordinator', role: 'CoordinatorWithoutAmounts' },
     { userId: 'b-viewer', role: 'Viewer' },
   ],
 };

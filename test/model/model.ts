@@ -57,7 +57,7 @@ type Space = {
 };
 type Interval = { readonly from: number; readonly until: number };
 export type BookingFilter = { readonly startDate?: string; readonly status?: Status };
-export type Status = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
+type Status = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
 
 /** Where an event is to be. */
 export type Place = { readonly spaceId: number; readonly date: LocalDate; readonly startHour: number };

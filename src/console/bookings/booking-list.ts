@@ -1,4 +1,4 @@
-import type { ReadableBooking } from '../../../projections/bookings.ts';
+import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
 import { DETAIL_LABELS, FURTHER_DETAILS } from '../../contract/booking.ts';
 import type { Account } from '../../domain/account.ts';
 import { localDate } from '../../domain/calendar.ts';
@@ -21,7 +21,7 @@ import {
   STATES,
   stateOf,
 } from '../parts/booking-views.ts';
-import { csvOf, downloadLink } from '../parts/csv-file.ts';
+import { type CsvColumn, csvOf, downloadLink } from '../parts/csv-file.ts';
 import { dateField, field, hasProblems, hiddenField } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, type Fields, noticeOf, tabs } from '../parts/links.ts';
@@ -90,7 +90,8 @@ ${!isWrong && filterTabs(filter)}
     const unread = await queries.requests.some(account, ids.slice(0, PER_PAGE));
     const party = await otherPartyOf(queries, account, unread);
     return html`<div id="unread-messages" class="stack full" data-live-region>${
-      unread.length > 0 && html`<h2>Unread messages</h2>${bookingTable(unread, party, 'Bookings with unread messages')}`
+      unread.length > 0 &&
+      html`<h2>Unread messages</h2>${bookingTable(visit, unread, party, 'Bookings with unread messages')}`
     }${await unreadQuestions(queries, visit)}</div>`;
   }
 
@@ -120,12 +121,12 @@ ${!isWrong && filterTabs(filter)}
       : html`<p class="muted on-paper">${resultsText(filter)}</p>`;
     const party = await otherPartyOf(queries, account, rows);
     const caption = `${kindOf(filter)}${datesOf(filter)}, ${orderOf(filter)}, in each space’s local time`;
-    return html`${summary}${bookingTable(rows, party, caption)}${bookingPager(PATH, fieldsOf(filter), beside)}
+    return html`${summary}${bookingTable(visit, rows, party, caption)}${bookingPager(PATH, fieldsOf(filter), beside)}
 ${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`;
   }
 
   function csvFile(visit: Visit, filter: ListFilter): Answer {
-    const { account, now, accountZone } = visit;
+    const { account, now, accountZone, amount } = visit;
     const { when, typed } = filter;
     const whole = wholeListOf(visit, filter);
     const days = [typed.from && `from-${typed.from}`, typed.to && `to-${typed.to}`].filter(Boolean);
@@ -139,10 +140,7 @@ ${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`;
       columns: [
         ...bookingColumns<WithParty<ReadableBooking>>(account, (booking) => booking),
         { label: 'Status', cell: stateOf },
-        { label: 'Event fee', cell: ({ eventFee }) => formatAmount(eventFee) },
-        { label: 'Service fee', cell: ({ serviceFee }) => formatAmount(serviceFee) },
-        { label: 'Total', cell: ({ totalPrice }) => formatAmount(totalPrice) },
-        { label: 'Currency', cell: ({ currency }) => currency },
+        ...(amount === undefined ? [] : AMOUNT_COLUMNS),
         ...FURTHER_DETAILS.map((field) => ({
           label: DETAIL_LABELS[field] ?? field,
           cell: (booking: ReadableBooking) => booking[field],
@@ -152,6 +150,15 @@ ${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`;
     });
   }
 }
+
+const AMOUNT_COLUMNS: readonly CsvColumn<
+  Pick<BookingDocument, 'eventFee' | 'serviceFee' | 'totalPrice' | 'currency'>
+>[] = [
+  { label: 'Event fee', cell: ({ eventFee }) => formatAmount(eventFee) },
+  { label: 'Service fee', cell: ({ serviceFee }) => formatAmount(serviceFee) },
+  { label: 'Total', cell: ({ totalPrice }) => formatAmount(totalPrice) },
+  { label: 'Currency', cell: ({ currency }) => currency },
+];
 
 /** All bookings of a filter, in the order of its page. */
 function wholeListOf({ now }: Visit, filter: ListFilter) {

@@ -1,7 +1,7 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { HistoryStep, NamedStep } from '../../domain/booking-history.ts';
 import { defined } from '../../domain/defined.ts';
-import { amount, capitalised, momentIn, zoneName } from '../../html/formats.ts';
+import { capitalised, momentIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { BookingHistory } from '../../queries/booking-history.ts';
 import { actorText } from '../parts/actor-view.ts';
@@ -18,7 +18,7 @@ import { verbOf } from '../requests/what-happened.ts';
  * @param then the booking at that time; undefined if none was asked for
  */
 export function timeline(
-  visit: Pick<Visit, 'via'>,
+  visit: Pick<Visit, 'via' | 'amount'>,
   steps: readonly NamedStep[],
   { timeZone: zone }: Pick<BookingDocument, 'timeZone'>,
   askedFor: string,
@@ -32,7 +32,7 @@ export function timeline(
       index,
     ) => html`<li class="${statusClass(step.to)}${then !== undefined && index >= then.steps.length && ' later'}"
 data-state="${step.to === 'Cancelled' ? wordOf(step) : step.to}" data-at="${toInput(step.event.metadata.at, zone)}">
-<p><strong>${wordOf(step)}</strong>${stepDetails(step.event)}</p>
+<p><strong>${wordOf(step)}</strong>${stepDetails(step.event, visit.amount)}</p>
 <p class="muted small"><time datetime="${step.event.metadata.at}">${momentIn(zone, step.event.metadata.at)}</time>,
 by ${actorText(step.by)}</p></li>`,
   )}</ol>
@@ -45,31 +45,31 @@ by ${actorText(step.by)}</p></li>`,
     problems,
   })}<div><button class="button quiet">Show</button></div></div>
 </form>
-<p id="state-then" role="status">${then !== undefined && stateThen(then, zone)}</p>`;
+<p id="state-then" role="status">${then !== undefined && stateThen(then, zone, visit.amount)}</p>`;
 }
 
-function stateThen({ steps, booking }: BookingHistory, zone: string): Html {
+function stateThen({ steps, booking }: BookingHistory, zone: string, amount: Visit['amount']): Html {
   const last = steps.at(-1);
   if (booking === undefined || last === undefined) return html`It was not requested yet at that time.`;
   const { charge = 0, refund = 0, currency } = booking;
   return html`${statusBadge(booking)} <span class="muted small">since ${momentIn(zone, last.event.metadata.at)}${
-    charge > 0 && html`, charged ${amount(charge, currency)}`
-  }${refund > 0 && html`, refunded ${amount(refund, currency)}`}</span>`;
+    amount && charge > 0 && html`, charged ${amount(charge, currency)}`
+  }${amount && refund > 0 && html`, refunded ${amount(refund, currency)}`}</span>`;
 }
 
 /** `Requested`, `Approved`, `Declined` */
 const wordOf = (step: NamedStep): string => capitalised(verbOf(step));
 
 /** The details of a step, which follow its word. */
-function stepDetails(event: HistoryStep['event']): Html | undefined {
+function stepDetails(event: HistoryStep['event'], amount: Visit['amount']): Html | undefined {
   switch (event.type) {
     case 'BookingRequested':
-      return html` for ${amount(event.data.totalPrice, event.data.currency)}`;
+      return amount && html` for ${amount(event.data.totalPrice, event.data.currency)}`;
     case 'BookingApproved':
-      return html` and charged ${amount(event.data.charge, event.data.currency)}`;
+      return amount && html` and charged ${amount(event.data.charge, event.data.currency)}`;
     case 'BookingCancelled':
       return html`${
-        event.data.refund > 0 && html` and refunded ${amount(event.data.refund, event.data.currency)}`
+        amount && event.data.refund > 0 && html` and refunded ${amount(event.data.refund, event.data.currency)}`
       }${event.data.reason && html`: ${named(event.data.reason)}`}`;
     case 'BookingMoveAsked':
       return html` to ${placeText(event.data.to)}${event.data.reason && html`: ${named(event.data.reason)}`}`;

@@ -6,7 +6,6 @@ import type { Until } from '../../domain/as-of.ts';
 import { startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
-import { amount } from '../../html/formats.ts';
 import { type Html, html, named, written } from '../../html/html.ts';
 import { newBrandNote } from '../find/new-brand-note.ts';
 import { spacePath } from '../find/space-path.ts';
@@ -19,7 +18,7 @@ import { customerPath } from '../parts/links.ts';
 import { reviewText } from '../parts/review-views.ts';
 import { bookingRoutes, type ConsoleRoutes, type PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
-import { may, type Visit } from '../parts/visit.ts';
+import { type AmountFormat, may, type Visit } from '../parts/visit.ts';
 import { admissionForms, brandMarks, LET_IN } from '../requests/admission-forms.ts';
 import { bookingFacts } from '../requests/booking-facts.ts';
 import { decisionFacts, decisionFactsOf } from '../requests/decision-facts.ts';
@@ -124,7 +123,7 @@ ${mayAct && actions(visit, booking, brand.standing)}${reasons.length > 0 && reas
 ${messagesCard(visit, aboutBooking(booking, other), messages, { problems, instead })}
 ${reviewCard(visit, booking, review, problems)}
 </div><div>
-<section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceView(account.kind, booking)}${charged(booking)}</section>
+${visit.amount && priceCard(visit, visit.amount, booking)}
 ${notes && notesCard(visit, booking, notes, problems)}
 <section class="card" id="booking-timeline" data-live-region><h2>Timeline</h2>
 ${timeline(visit, history?.steps ?? [], booking, query.text('at'), then)}</section>
@@ -177,7 +176,11 @@ ${buttonLink(withVia(visit, `/console/bookings/${bookingId}/cancel`), label, 'da
 const isOver = (booking: ReadableBooking, now: number): boolean =>
   booking.status === 'Cancelled' || booking.status === 'Completed' || startOf(booking) <= now;
 
-const charged = ({ charge, refund, currency, status }: ReadableBooking): Html | undefined => {
+const priceCard = (visit: Visit, amount: AmountFormat, booking: ReadableBooking): Html =>
+  html`<section class="card" id="booking-price" data-live-region><h2>Price</h2>
+${priceView(visit, amount, booking)}${charged(amount, booking)}</section>`;
+
+const charged = (amount: AmountFormat, { charge, refund, currency, status }: ReadableBooking): Html => {
   // As high as the line that replaces it after an approval, so that nothing moves on an open page.
   if (charge === undefined)
     return html`<dl class="price"><dt>Charged</dt><dd>${status === 'Cancelled' ? 'nothing' : 'nothing yet'}</dd></dl>`;

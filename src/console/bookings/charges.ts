@@ -4,7 +4,7 @@ import { isMonth, localMonth, localTime, monthsLater } from '../../domain/calend
 import { CHARGE_BASES, type ChargeBasis, type ChargeTotals } from '../../domain/charges.ts';
 import { defined } from '../../domain/defined.ts';
 import { cents } from '../../domain/ids.ts';
-import { amount, momentIn, monthName } from '../../html/formats.ts';
+import { momentIn, monthName } from '../../html/formats.ts';
 import { type Html, html } from '../../html/html.ts';
 import { type Made, madeCursorIn, madeCursorText } from '../../queries/month-charges.ts';
 import type { Answer } from '../parts/answer.ts';
@@ -23,11 +23,11 @@ import { hasProblems } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, cursorPager, type Fields, neighbours, noticeOf, tabs } from '../parts/links.ts';
 import { type OtherParty, otherPartyOf } from '../parts/other-party.ts';
-import type { PageDeps, Routes } from '../parts/routes.ts';
+import { aboutAmounts, type PageDeps, type Routes } from '../parts/routes.ts';
 import { type Column, column, dataTable, labelledColumn } from '../parts/tables.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
 import type { Form } from '../parts/typed-form.ts';
-import type { Visit } from '../parts/visit.ts';
+import type { AmountFormat, AmountVisit, Visit } from '../parts/visit.ts';
 import { bookingColumns as bookingCsv, type WithParty, withParties } from './csv-export.ts';
 
 const PATH = '/console/charges';
@@ -44,22 +44,26 @@ const fieldsOf = ({ month, by }: ChargesFilter): Fields => ({ month, by: by === 
 
 /** The charges and refunds of a month, on either basis: the earnings of a community, the charges of a brand. */
 export function chargePages(routes: Routes, { queries }: PageDeps): void {
-  routes.get(PATH, 'Viewer', chargesPage);
+  routes.get(PATH, 'Viewer', aboutAmounts(chargesPage));
 
-  routes.get(CSV_PATH, 'Viewer', async (visit) => {
-    const filter = filterIn(visit);
-    return hasProblems(monthProblem(visit.query.text('month'), filter.month))
-      ? chargesPage(visit)
-      : csvFile(visit, filter);
-  });
+  routes.get(
+    CSV_PATH,
+    'Viewer',
+    aboutAmounts(async (visit) => {
+      const filter = filterIn(visit);
+      return hasProblems(monthProblem(visit.query.text('month'), filter.month))
+        ? chargesPage(visit)
+        : csvFile(visit, filter);
+    }),
+  );
 
-  async function chargesPage(visit: Visit): Promise<Answer> {
-    const { account, query, settings } = visit;
+  async function chargesPage(visit: AmountVisit): Promise<Answer> {
+    const { account, query } = visit;
     const isCommunity = account.kind === 'Community';
     const typed = query.text('month');
     const filter = filterIn(visit);
     const { month, by } = filter;
-    const [totals, list] = await (by === 'event' ? ofEvents(account, filter, query) : made(account, filter, query));
+    const [totals, list] = await (by === 'event' ? ofEvents(visit, filter) : made(visit, filter));
     const heading = isCommunity ? 'Earnings' : 'Charges';
     const monthLink = (to: string) =>
       isMonth(to) && { href: addressOf(PATH, fieldsOf({ ...filter, month: to })), label: monthName(to) };
@@ -81,7 +85,7 @@ export function chargePages(routes: Routes, { queries }: PageDeps): void {
 <div class="stack full" id="charges" data-live-region>${
         list === undefined
           ? empty(isCommunity, month)
-          : html`${figures(totals, isCommunity, settings.currency)}
+          : html`${figures(visit, totals, isCommunity)}
 <p class="muted small">Totals of the whole month, ${BASES[by].short}.</p>
 ${list}${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`
       }</div>`,
@@ -131,7 +135,7 @@ ${list}${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`
 
   type Listed = Promise<readonly [totals: readonly ChargeTotals[], list: Html | undefined]>;
 
-  async function ofEvents(account: Account, filter: ChargesFilter, query: Form): Listed {
+  async function ofEvents({ account, query, amount }: AmountVisit, filter: ChargesFilter): Listed {
     const { month } = filter;
     const { totals, page } = queries.monthCharges.ofEvents;
     const part = { direction: 'ascending', limit: PER_PAGE, ...cursorsOf(query) } as const;
@@ -139,10 +143,13 @@ ${list}${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`
     if (bookings.length === 0) return [sums, undefined];
     const party = await otherPartyOf(queries, account, bookings);
     const caption = `Charges for the events of ${monthName(month)}, earliest event first`;
-    return [sums, html`${eventTable(bookings, account, party, caption)}${bookingPager(PATH, fieldsOf(filter), pages)}`];
+    return [
+      sums,
+      html`${eventTable(amount, bookings, account, party, caption)}${bookingPager(PATH, fieldsOf(filter), pages)}`,
+    ];
   }
 
-  async function made(account: Account, filter: ChargesFilter, query: Form): Listed {
+  async function made({ account, query, amount }: AmountVisit, filter: ChargesFilter): Listed {
     const { month } = filter;
     const { totals, page } = queries.monthCharges.made;
     const part = { limit: PER_PAGE, ...madeCursorsOf(query) };
@@ -157,7 +164,7 @@ ${list}${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`
     const caption = `Charges and refunds made in ${monthName(month)}, oldest first`;
     return [
       sums,
-      html`${madeTable(list, account, party, caption)}${cursorPager(PATH, fieldsOf(filter), pages, 'after')}`,
+      html`${madeTable(amount, list, account, party, caption)}${cursorPager(PATH, fieldsOf(filter), pages, 'after')}`,
     ];
   }
 }
@@ -196,8 +203,8 @@ function empty(isCommunity: boolean, month: string): Html {
   return emptyState('charge', `No ${what} for ${monthName(month)}`, buttonLink(href, label))`${text}`;
 }
 
-function figures(totals: readonly ChargeTotals[], isCommunity: boolean, currency: string): Html {
-  const nothing = { currency, charged: cents(0), refunded: cents(0), earned: cents(0) };
+function figures({ amount, settings }: AmountVisit, totals: readonly ChargeTotals[], isCommunity: boolean): Html {
+  const nothing = { currency: settings.currency, charged: cents(0), refunded: cents(0), earned: cents(0) };
   const rows = totals.length === 0 ? [nothing] : totals;
   const figure = (label: string, value: (of: ChargeTotals) => number) =>
     html`<div><dt>${label}</dt>${rows.map((of) => html`<dd>${amount(value(of), of.currency)}</dd>`)}</div>`;
@@ -209,7 +216,13 @@ function figures(totals: readonly ChargeTotals[], isCommunity: boolean, currency
 }
 
 /** A row for each booking, with what it was charged and refunded. */
-function eventTable(bookings: readonly BookingDocument[], account: Account, party: OtherParty, caption: string): Html {
+function eventTable(
+  amount: AmountFormat,
+  bookings: readonly BookingDocument[],
+  account: Account,
+  party: OtherParty,
+  caption: string,
+): Html {
   const zone = onlyZone(bookings);
   return html`${zoneNote(zone)}${dataTable({ caption, classes: 'charges' }, bookings, [
     ...bookingColumns<BookingDocument>(party, zone, (booking) => booking),
@@ -223,7 +236,13 @@ function eventTable(bookings: readonly BookingDocument[], account: Account, part
 }
 
 /** A row for each charge and each refund. */
-function madeTable(list: readonly Made[], account: Account, party: OtherParty, caption: string): Html {
+function madeTable(
+  amount: AmountFormat,
+  list: readonly Made[],
+  account: Account,
+  party: OtherParty,
+  caption: string,
+): Html {
   const zone = onlyZone(list.map(({ booking }) => booking));
   const signed = ({ kind, booking }: Made, value: number) =>
     amount(kind === 'charge' ? value : -value, booking.currency);

@@ -1,5 +1,4 @@
 import type { ReadableReview } from '../../../projections/reviews.ts';
-import type { Account } from '../../domain/account.ts';
 import { defined } from '../../domain/defined.ts';
 import type { SpaceId } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
@@ -40,7 +39,7 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
       lead: isCommunity ? 'What brands say about your spaces.' : 'Your reviews of spaces you have used.',
       problems,
       flash: noticeOf(query, cursors),
-      main: html`${!isCommunity && may(visit, 'Coordinator') && (await awaitingReview(account))}
+      main: html`${!isCommunity && may(visit, 'Coordinator') && (await awaitingReview(visit))}
 <div class="stack full" id="reviews" data-live-region>${
         byRating &&
         (isFiltered || byRating.size > 0) &&
@@ -56,7 +55,8 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
     };
   });
 
-  async function awaitingReview(account: Account): Promise<Html | undefined> {
+  async function awaitingReview(visit: Visit): Promise<Html | undefined> {
+    const { account } = visit;
     const completed = { list: { status: 'Completed' }, direction: 'descending', limit: CHECKED } as const;
     const { bookings } = await queries.bookings.page(account, completed);
     const reviewed = await queries.reviews.reviewedAmong(bookings.map(({ bookingId }) => bookingId));
@@ -64,6 +64,7 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
     if (unreviewed.length === 0) return undefined;
     const party = await otherPartyOf(queries, account, unreviewed);
     return html`<section class="stack full"><h2>Waiting for your review</h2>${bookingTable(
+      visit,
       unreviewed,
       party,
       'Completed bookings without a review',

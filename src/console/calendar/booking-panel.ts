@@ -1,5 +1,4 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
-import { amount } from '../../html/formats.ts';
 import { type Html, html, named, written } from '../../html/html.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { returnFields } from '../parts/back-link.ts';
@@ -29,14 +28,18 @@ export async function bookingPanel(
     isAsked ? recentReasons(queries, visit.account) : [],
   ]);
   const { bookingId, message, currency } = booking;
+  const { amount } = visit;
   return html`<section class="card panel" id="booking" data-live-region tabindex="-1" aria-labelledby="booking-name">
 <div class="row apart top"><h2 id="booking-name">${named(booking.brandName)}</h2>
 ${buttonLink(`${closed}#b${bookingId}`, 'Close', 'quiet small')}</div>
 <p><a href="/console/bookings/${bookingId}">Open booking #${bookingId}</a></p>
 <div>${statusBadge(booking)}</div>
 ${bookingFacts(visit, booking, undefined)}
-<p>You earn <strong>${amount(booking.eventFee, currency)}</strong>
-<span class="muted small">The brand pays <span class="nowrap">${amount(booking.totalPrice, currency)}</span></span></p>
+${
+  amount &&
+  html`<p>You earn <strong>${amount(booking.eventFee, currency)}</strong>
+<span class="muted small">The brand pays <span class="nowrap">${amount(booking.totalPrice, currency)}</span></span></p>`
+}
 ${message && html`<div><p class="muted small">Message from the brand</p>${written(message)}</div>`}
 ${facts && html`<div class="stack tight">${decisionFacts(booking, facts)}</div>`}
 ${isAsked && html`<div class="decision">${decisionForms(visit, booking, { fields: returnFields(here) })}</div>`}

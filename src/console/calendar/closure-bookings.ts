@@ -1,7 +1,7 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { ReadableClosure } from '../../../projections/closures.ts';
 import { isRefusal } from '../../domain/decision.ts';
-import { amount, counted, hours, shortDate, shortened } from '../../html/formats.ts';
+import { counted, hours, shortDate, shortened } from '../../html/formats.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
 import type { Answer } from '../parts/answer.ts';
@@ -47,7 +47,7 @@ export function bookingsSection(
     may(visit, 'Coordinator') &&
     html`<p>${buttonLink(choicesPath(closure), 'Leave, cancel or move each…', 'quiet')}</p>`;
   return html`<section class="stack tight full" id="bookings"><h2>${title}</h2><p>${lead}</p>${choose}
-${may(visit, 'Coordinator') ? cancelForm(visit, closure, first, problems) : bookingTable(first, BRANDS, title)}${
+${may(visit, 'Coordinator') ? cancelForm(visit, closure, first, problems) : bookingTable(visit, first, BRANDS, title)}${
   more > 0 && html`<p>And ${more.toLocaleString('en')} more.</p>`
 }</section>`;
 }
@@ -74,11 +74,12 @@ function cancelFields(
   problems: Problems,
   { isRequired }: { readonly isRequired: boolean },
 ): Html {
+  const { amount } = visit;
   const ticked = tickedIn(visit.form);
   const list = bookings.map((booking) => ({
     value: tickOf(booking),
     label: labelOf(booking),
-    hint: html`${stateOf(booking)}, ${amount(booking.totalPrice, booking.currency)},
+    hint: html`${stateOf(booking)}, ${amount && html`${amount(booking.totalPrice, booking.currency)},`}
 <a href="/console/bookings/${booking.bookingId}">booking #${booking.bookingId}</a>`,
     checked: ticked.has(booking.bookingId),
   }));
@@ -166,7 +167,7 @@ export async function cancelTicked(
     undecided: ({ bookingId }) => (ticked.get(bookingId) === 'Pending' ? 'requested' : 'approved'),
   });
   const freed = outcomes.flatMap(({ request, refused }) => (refused === undefined ? [request] : []));
-  return { flash: messageOf(outcomes, account, 'cancelled').flash, freed };
+  return { flash: messageOf(outcomes, visit, 'cancelled').flash, freed };
 }
 
 const NOT_YOURS: Flash = { kind: 'notice', text: 'Nothing was cancelled: the bookings are not to this account.' };

@@ -4,7 +4,7 @@ import { daysLater, isPlainDate, localDate } from '../../domain/calendar.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PlainDate } from '../../domain/ids.ts';
-import { amount, clock, counted, hours, shortDate } from '../../html/formats.ts';
+import { clock, counted, hours, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Answer, PageContent } from '../parts/answer.ts';
 import { placeText, stateOf } from '../parts/booking-views.ts';
@@ -81,8 +81,8 @@ export function closureChoicePages({ community }: ConsoleRoutes, { commands, que
       undecided,
     });
     const messages = [
-      ...(cancelled.length > 0 ? [messageOf(cancelled, by, 'cancelled', HALF_A_MESSAGE)] : []),
-      ...(proposed.length > 0 ? [messageOf(proposed, by, 'proposed', HALF_A_MESSAGE)] : []),
+      ...(cancelled.length > 0 ? [messageOf(cancelled, visit, 'cancelled', HALF_A_MESSAGE)] : []),
+      ...(proposed.length > 0 ? [messageOf(proposed, visit, 'proposed', HALF_A_MESSAGE)] : []),
     ].map(({ flash }) => flash);
     const isDone = messages.length > 0 && messages.every(({ kind }) => kind === 'done');
     const text = messages.map((message) => message.text).join('\n') || 'The bookings are not to this account.';
@@ -141,7 +141,7 @@ const choicesIn = ({ form }: CommunityVisit): readonly Choice[] =>
       return what === 'leave' || what === 'cancel' || isPlainDate(what) ? [{ bookingId, status, what }] : [];
     });
 
-function choiceView({ form }: CommunityVisit, booking: BookingDocument, days: readonly PlainDate[]): Html {
+function choiceView({ form, amount }: CommunityVisit, booking: BookingDocument, days: readonly PlainDate[]): Html {
   const { bookingId, date, startHour, freeFrom, brandName, spaceName, totalPrice, currency, move, status } = booking;
   const name = choiceOfField(bookingId);
   const options = [
@@ -150,7 +150,7 @@ function choiceView({ form }: CommunityVisit, booking: BookingDocument, days: re
     ...days.map((day) => ({ value: day, label: `Propose ${shortDate(day)}, ${clock(startHour)}` })),
   ];
   return html`<section class="stack tight"><h2>${shortDate(date)}, ${hours(startHour, freeFrom)}</h2>
-<p>${named(brandName)}, ${named(spaceName)}. ${stateOf(booking)}, ${amount(totalPrice, currency)},
+<p>${named(brandName)}, ${named(spaceName)}. ${stateOf(booking)}${amount && `, ${amount(totalPrice, currency)}`},
 <a href="/console/bookings/${bookingId}">booking #${bookingId}</a>.
 ${move && html`A move to ${placeText(move.to)} waits for an answer.`}</p>
 ${hiddenField('listed', `${bookingId} ${status}`)}${select({ name, label: `Booking #${bookingId}`, value: form.text(name), options })}

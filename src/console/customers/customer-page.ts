@@ -8,7 +8,7 @@ import { EMAIL } from '../../domain/limits.ts';
 import { picked } from '../../domain/picked.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
-import { amount, counted, shortDate } from '../../html/formats.ts';
+import { counted, shortDate } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import type { Customer } from '../../queries/customers.ts';
 import { done, nothingToDo, type PageContent } from '../parts/answer.ts';
@@ -123,17 +123,18 @@ function typedBefore(restored: Form | undefined): TypedForms {
 const saved = ({ brandId: id }: Customer, isChanged: boolean) =>
   isChanged ? done(customerPath(id), 'Saved.') : nothingToDo(customerPath(id), 'Nothing has changed.');
 
-function figuresView({ settings: { currency } }: CommunityVisit, customer: Customer): Html {
+function figuresView({ settings: { currency }, amount }: CommunityVisit, customer: Customer): Html {
   const { name, figures } = customer;
   const facts = [
     ['Booked', counted(figures?.booked ?? 0, 'booking')],
-    ['Paid', amount(paidOf(figures), currency)],
+    amount !== undefined && ['Paid', amount(paidOf(figures), currency)],
     ['Cancelled by it', String(figures?.cancelled ?? 0)],
     ['Latest day', figures?.lastDate === undefined ? 'none' : shortDate(figures.lastDate)],
     ['Rated', ratedOf(customer) || 'not yet'],
   ] as const;
+  const shown = facts.filter((fact) => fact !== false);
   return html`<section class="card"><h2>So far</h2>
-<dl class="facts">${facts.map(([label, value]) => html`<dt>${label}</dt><dd>${value}</dd>`)}</dl>
+<dl class="facts">${shown.map(([label, value]) => html`<dt>${label}</dt><dd>${value}</dd>`)}</dl>
 <p><a href="${addressOf('/console/bookings', { q: name, when: 'all' })}">Its bookings</a></p></section>`;
 }
 

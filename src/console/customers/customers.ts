@@ -2,7 +2,7 @@ import { paidOf } from '../../domain/customer.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import type { CommunityId } from '../../domain/ids.ts';
 import { CUSTOMER_CONTACT, CUSTOMER_NOTE, hasLength, NAME, SEARCH } from '../../domain/limits.ts';
-import { amount, counted, shortDate } from '../../html/formats.ts';
+import { counted, shortDate } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { type Customer, placeIn, placeText } from '../../queries/customers.ts';
@@ -80,7 +80,7 @@ const searchForm = (text: string, problems: Problems): Html =>
 ${field({ name: 'q', label: 'Name contains', value: text, problems, attributes: { autocomplete: 'off' } })}
 <button class="button quiet">${icon('search')} Search</button></form>`;
 
-const customerTable = ({ settings: { currency } }: CommunityVisit, customers: readonly Customer[]): Html =>
+const customerTable = ({ settings: { currency }, amount }: CommunityVisit, customers: readonly Customer[]): Html =>
   dataTable('Customers, by name', customers, [
     rowHeading(
       'Name',
@@ -89,7 +89,7 @@ const customerTable = ({ settings: { currency } }: CommunityVisit, customers: re
         html`<a class="whole" href="${customerPath(customer.brandId)}">${named(customer.name)}</a>${marksOf(customer)}`,
     ),
     column('Booked', 'number', ({ figures }) => counted(figures?.booked ?? 0, 'booking')),
-    column('Paid', 'number', ({ figures }) => amount(paidOf(figures), currency)),
+    amount !== undefined && column('Paid', 'number', ({ figures }) => amount(paidOf(figures), currency)),
     column('Cancelled', 'number', ({ figures }) => String(figures?.cancelled ?? 0)),
     column('Latest', '', ({ figures }) => (figures?.lastDate === undefined ? '' : shortDate(figures.lastDate))),
     column('Rated', '', ratedOf),

@@ -2,10 +2,10 @@ import { localDate } from '../../domain/calendar.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import type { Cents, PlainDate } from '../../domain/ids.ts';
 import type { ClosedKind } from '../../domain/time-slots.ts';
-import { amount, counted, hours, shortDate } from '../../html/formats.ts';
+import { counted, hours, shortDate } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import type { Customer } from '../../queries/customers.ts';
-import { type Answer, done, nothingToDo, type PageContent } from '../parts/answer.ts';
+import { type Answer, done, forbidden, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { backTo, viaField } from '../parts/back-link.ts';
 import { hasProblems, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
@@ -13,7 +13,7 @@ import { addressOf, CUSTOMERS, ENTER } from '../parts/links.ts';
 import { checkedDays, dayChoices, refusedText } from '../parts/repeated-days.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
-import type { CommunityVisit } from '../parts/visit.ts';
+import type { CommunityVisit, Visit } from '../parts/visit.ts';
 import { customerIn, namesList } from './customer-names.ts';
 import { type Entered, entryFields, filledIn, readEntry, type TypedEntry, typedEntry } from './entry-form.ts';
 
@@ -36,12 +36,14 @@ const NOT_FREE: { readonly [K in ClosedKind]: string } = {
 export function entryPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   community.get(ENTER, 'Coordinator', async (visit) => {
     const typed = visit.restored === undefined ? filledIn(visit.query) : typedEntry(visit.restored);
+    if (isPricedUnseen(visit, typed)) return forbidden('amounts');
     return entryPage(visit, typed, {});
   });
 
   community.post(ENTER, 'Coordinator', async (visit) => {
     const { account, form, now } = visit;
     const typed = typedEntry(form);
+    if (isPricedUnseen(visit, typed)) return forbidden('amounts');
     const spaces = await queries.spaces.list(account);
     const read = readEntry(typed, spaces, now);
     const found = typed.isNew === '' ? await customerIn(queries, account.id, typed.customer) : undefined;
@@ -84,7 +86,7 @@ export function entryPages({ community }: ConsoleRoutes, { commands, queries }: 
       const idempotencyKey = `console:${key}:${day.date}`;
       const command = { enteredBy: account.id, brandId, details, entry, ...(key !== '' && { idempotencyKey }) };
       const outcome = await commands.bookings.enter(command, context);
-      if (!isRefusal(outcome)) booked.push({ ...outcome, text: whenOf(outcome) });
+      if (!isRefusal(outcome)) booked.push({ ...outcome, text: whenOf(visit, outcome) });
       // With one day, the form comes back with what was typed.
       else if (days.length === 1) return entryPage(visit, { ...typed, isNew: '' }, problemOf(outcome, ENTRY_LABELS));
       else refused.push(`${shortDate(day.date)}: ${outcome.details}`);
@@ -121,7 +123,7 @@ export function entryPages({ community }: ConsoleRoutes, { commands, queries }: 
         spaces.length === 0
           ? emptyState('space', 'No spaces yet')`There must be a space first.`
           : postForm(visit, ENTER, 'card fields narrow')`${onceField('requestKey')}${viaField(visit)}${names}
-${entryFields(typed, spaces, problems, localDate(now, accountZone))}
+${entryFields(visit, typed, spaces, problems, localDate(now, accountZone))}
 <div><button class="button">Enter</button></div>`,
     };
   }
@@ -158,8 +160,12 @@ const pickedOf = (entered: Entered, picked: readonly string[]): Entered => ({
 const carried = (typed: TypedEntry): readonly Html[] =>
   Object.entries(typed).flatMap(([name, value]) => (value === '' ? [] : [hiddenField(name, value)]));
 
-const whenOf = ({ date, startHour, freeFrom, totalPrice, currency }: Booked): string =>
-  `${shortDate(date)}, ${hours(startHour, freeFrom)}, ${amount(totalPrice, currency)}`;
+/** Whether a member who sees no amounts gives one. */
+const isPricedUnseen = ({ amount }: Pick<Visit, 'amount'>, { eventFee }: TypedEntry): boolean =>
+  amount === undefined && eventFee !== '';
+
+const whenOf = ({ amount }: Visit, { date, startHour, freeFrom, totalPrice, currency }: Booked): string =>
+  [shortDate(date), hours(startHour, freeFrom), amount?.(totalPrice, currency)].filter(Boolean).join(', ');
 type Booked = {
   readonly date: PlainDate;
   readonly startHour: number;

@@ -13,6 +13,7 @@ import { choices, dateField, field, HOUR_OPTIONS, problemOf, select, textArea } 
 import { REPEAT_FIELDS, readDays, repeatFields } from '../parts/repeated-days.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import { type Form, idOf, idOrZero, type Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 import { NAMES_LIST } from './customer-names.ts';
 
 const FIELDS = [
@@ -71,7 +72,13 @@ export const filledIn = (query: Form): TypedEntry => {
 };
 
 /** The fields in the order in which a caller tells them. */
-export function entryFields(typed: TypedEntry, spaces: readonly Space[], problems: Problems, today: PlainDate): Html {
+export function entryFields(
+  { amount }: Pick<Visit, 'amount'>,
+  typed: TypedEntry,
+  spaces: readonly Space[],
+  problems: Problems,
+  today: PlainDate,
+): Html {
   const control = <N extends keyof TypedEntry>(name: N, label: string) => ({
     name,
     label,
@@ -98,11 +105,14 @@ ${select({ ...control('space', 'Space'), options })}
 ${select({ ...control('startHour', 'Start'), options: HOUR_OPTIONS })}</div>
 ${repeatFields(typed, problems, today)}
 <div class="fields-row">${field({ ...control('guests', 'Guests'), attributes: { inputmode: 'numeric' } })}
-${field({
-  ...control('eventFee', 'Price'),
-  hint: 'Empty: as agreed, or the fee of the space',
-  attributes: { inputmode: 'decimal', autocomplete: 'off' },
-})}</div>
+${
+  amount &&
+  field({
+    ...control('eventFee', 'Price'),
+    hint: 'Empty: as agreed, or the fee of the space',
+    attributes: { inputmode: 'decimal', autocomplete: 'off' },
+  })
+}</div>
 ${textArea({ ...control('message', 'Note of the customer'), attributes: { maxlength: MESSAGE.max, rows: 2 } })}
 ${choices(
   { name: 'isAtShortNotice', label: 'Notice', problems },

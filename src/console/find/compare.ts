@@ -4,14 +4,14 @@ import { addressLine, languageName } from '../../domain/description.ts';
 import { MAX_COMPARED } from '../../domain/limits.ts';
 import { priceOf } from '../../domain/pricing.ts';
 import type { NamedSpace } from '../../domain/space.ts';
-import { amount, counted, duration, hours } from '../../html/formats.ts';
+import { counted, duration, hours } from '../../html/formats.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
 import { backTo } from '../parts/back-link.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { type Column, dataTable, labelledColumn, rowHeading } from '../parts/tables.ts';
 import { idOf, type Problems } from '../parts/typed-form.ts';
-import type { BrandVisit, Settings } from '../parts/visit.ts';
+import type { BrandVisit, Settings, Visit } from '../parts/visit.ts';
 import { COMPARE, SHORTLIST, shortlistButton } from './shortlist.ts';
 import { spacePath } from './space-path.ts';
 
@@ -22,7 +22,7 @@ export type Compared = NamedSpace & { readonly rating: Rating | undefined };
 type Line = { readonly label: string; readonly parts: readonly (readonly string[])[] };
 
 /** Spaces side by side. */
-export function comparePages({ brand }: ConsoleRoutes, { queries, settings }: PageDeps): void {
+export function comparePages({ brand }: ConsoleRoutes, { queries }: PageDeps): void {
   brand.get(COMPARE, 'Viewer', async (visit) => {
     const asked = [...new Set(visit.query.all('space'))];
     const found = await Promise.all(
@@ -46,7 +46,7 @@ export function comparePages({ brand }: ConsoleRoutes, { queries, settings }: Pa
         compared.length < 2
           ? emptyState('list', 'Nothing to compare yet', buttonLink('/console/find', 'Find a space'))`
 Choose two to ${String(MAX_COMPARED)} spaces on your shortlist or where you search.`
-          : comparison(visit, compared, settings),
+          : comparison(visit, compared),
     };
   });
 }
@@ -58,22 +58,25 @@ export function comparisonProblems(asked: number, missing: number): Problems {
   return missing > 0 ? { '': `${counted(missing, 'space')} of this address cannot be found.` } : {};
 }
 
-function comparison(visit: BrandVisit, compared: readonly Compared[], settings: Settings): Html {
+function comparison(visit: BrandVisit, compared: readonly Compared[]): Html {
   const buttons = compared.map(
     ({ space }) => html`<li class="row apart"><a href="${spacePath(space.spaceId, {})}">${namedText(space.name)}</a>
 ${shortlistButton(visit, space, here(compared))}</li>`,
   );
   return html`<ul class="stack tight plain">${buttons}</ul>
-${comparisonTable(compared, settings)}`;
+${comparisonTable(compared, visit)}`;
 }
 
+/** How the prices of spaces are made and shown. */
+type Priced = Pick<Visit, 'amount'> & { readonly settings: Pick<Settings, 'currency' | 'serviceFeePercent'> };
+
 /** Spaces side by side, with a line for each thing that one of them has. What differs is in bold. */
-export function comparisonTable(compared: readonly Compared[], settings: Settings): Html {
+export function comparisonTable(compared: readonly Compared[], priced: Priced): Html {
   const columns = compared.map(
     ({ space }, at): Column<Line> => labelledColumn(space.name, '', ({ parts }) => cell(parts[at] ?? [], parts)),
   );
   const heading = { ...rowHeading<Line>('What', '', ({ label }) => label), isLabelled: false };
-  return dataTable<Line>('Comparison of the spaces', linesOf(compared, settings), [heading, ...columns]);
+  return dataTable<Line>('Comparison of the spaces', linesOf(compared, priced), [heading, ...columns]);
 }
 
 const here = (compared: readonly Compared[]): string =>
@@ -87,7 +90,8 @@ function cell(own: readonly string[], all: readonly (readonly string[])[]): Html
 }
 
 /** Lines in which no space has anything are left out. */
-function linesOf(compared: readonly Compared[], { currency, serviceFeePercent }: Settings): readonly Line[] {
+function linesOf(compared: readonly Compared[], { amount, settings }: Priced): readonly Line[] {
+  const { currency, serviceFeePercent } = settings;
   const list = (label: string, partsOf: (one: Compared) => readonly string[] | undefined): Line => ({
     label,
     parts: compared.map((one) => partsOf(one) ?? []),
@@ -95,7 +99,7 @@ function linesOf(compared: readonly Compared[], { currency, serviceFeePercent }:
   const line = (label: string, textOf: (one: Compared) => string | undefined): Line =>
     list(label, (one) => [textOf(one) ?? ''].filter((text) => text !== ''));
   const lines = [
-    line('Price', ({ space }) => amount(priceOf(space.eventFee, serviceFeePercent).totalPrice, currency)),
+    line('Price', ({ space }) => amount?.(priceOf(space.eventFee, serviceFeePercent).totalPrice, currency)),
     line('Length of an event', ({ space }) => duration(space.durationHours)),
     line('Start times', ({ space }) => hours(space.windowStart, space.windowEnd)),
     line('Rating', ({ rating }) => rating && `${rating.average.toFixed(1)} (${counted(rating.count, 'review')})`),

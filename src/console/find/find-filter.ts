@@ -10,6 +10,7 @@ import { placeOf, SPACE_ORDERS, type SpaceFilter, type SpaceOrder, wrongSearch }
 import { problemOf } from '../parts/forms.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 
 /** What a brand searches for. */
 export type FindFilter = {
@@ -48,16 +49,23 @@ type FindField = keyof typeof FIND_LABELS;
 /** The earliest date that is still today somewhere. */
 export const earliestDate = (now: number): PlainDate => localDate(now, LAST_ZONE);
 
+type FilterOptions = Pick<Visit, 'amount'> & {
+  readonly communities: readonly Community[];
+  readonly isPublic?: boolean;
+};
+
 /**
  * Reads a filter from the query of its page. Without dates and month, it is for tomorrow. A month takes the place of the dates.
  * @param options.isPublic whether the page is for people without an account
+ * @param options.amount undefined for a member who does not see amounts, who cannot search by them, which would tell them
  */
 export function readFilter(
   query: Form,
   now: number,
-  { communities, isPublic = false }: { readonly communities: readonly Community[]; readonly isPublic?: boolean },
+  { communities, amount, isPublic = false }: FilterOptions,
 ): { readonly filter: FindFilter; readonly problems: Problems } {
-  const problems: Partial<Record<FindField, string>> = {};
+  const problems: Partial<Record<FindField | '', string>> = {};
+  if (amount === undefined && isUnseen(query)) problems[''] = 'You do not see amounts, so you cannot search by them.';
   const text = (name: FindField) => query.text(name);
   const whole = (name: FindField) => (text(name) === '' ? undefined : query.integer(name));
   const oneOf = <T extends string>(name: FindField, list: readonly T[]): T | undefined => {
@@ -102,13 +110,15 @@ export function readFilter(
   };
 }
 
+const isUnseen = (query: Form): boolean => query.text('max') !== '' || query.text('sort') === 'price';
+
 /** Whether a place is a latitude and a longitude. */
 const isPoint = (text: string): boolean => /^[-\d.\s]+,[-\d.\s]+$/.test(text);
 
 function readDays(
   query: Form,
   now: number,
-  problems: Partial<Record<FindField, string>>,
+  problems: Partial<Record<FindField | '', string>>,
 ): { readonly dates?: readonly PlainDate[] | undefined; readonly month?: string | undefined } {
   if (query.text('month') !== '') return { month: query.text('month') };
   const dates = DATE_FIELDS.flatMap((field) => {

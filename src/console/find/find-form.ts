@@ -25,7 +25,7 @@ const SEARCHED_TEXT = { maxlength: SEARCH.max, autocomplete: 'off' };
 
 const any = (label: string): Option => ({ value: '', label });
 
-type FormOf = Pick<Visit, 'query' | 'now'> & {
+type FormOf = Pick<Visit, 'query' | 'now' | 'amount'> & {
   readonly filter: FindFilter;
   readonly communities: readonly Community[];
   readonly problems: Problems;
@@ -36,7 +36,7 @@ type FormOf = Pick<Visit, 'query' | 'now'> & {
 
 /** The form of the search, which works as an address. */
 export function filterForm(of: FormOf): Html {
-  const { query, now, filter, problems, currency, path } = of;
+  const { query, now, filter, problems, currency, amount, path } = of;
   const control = controlsOf(query, problems);
   const { asked } = filter;
   const hours = Array.from({ length: HOUR.max + 1 }, (_, hour) => ({ value: String(hour), label: clock(hour) }));
@@ -46,7 +46,13 @@ ${field({ ...control('guests', FIND_LABELS.guests), type: 'number', attributes: 
 ${field({ ...control('place', FIND_LABELS.place), attributes: { ...SEARCHED_TEXT, placeholder: 'City, street, house' } })}
 ${dateField({ ...control('date', FIND_LABELS.date), value: date, earliest: earliestDate(now) })}
 ${select({ ...control('hour', FIND_LABELS.hour), options: [any('Any start time'), ...hours] })}
-${field({ ...control('max', `${FIND_LABELS.max} (${currency})`), attributes: { inputmode: 'decimal', autocomplete: 'off' } })}
+${
+  amount &&
+  field({
+    ...control('max', `${FIND_LABELS.max} (${currency})`),
+    attributes: { inputmode: 'decimal', autocomplete: 'off' },
+  })
+}
 </div>${moreFields(of)}
 <div class="row"><button class="button">Find spaces</button>${
     narrowed(asked) > 0 && buttonLink(findPath(without(filter, NARROWING), path), 'Clear filters', 'quiet')
@@ -56,7 +62,8 @@ ${field({ ...control('max', `${FIND_LABELS.max} (${currency})`), attributes: { i
 const MORE = ['date2', 'date3', 'month', 'weekday', 'within', 'kind', 'community', 'name', 'amenity', 'sort'] as const;
 
 /** The fields that are needed less often. Closed after a search, so that its results are in view. */
-function moreFields({ query, now, communities, problems }: FormOf): Html {
+function moreFields({ query, now, communities, problems, amount }: FormOf): Html {
+  const sorts = SORTS.filter(({ value }) => amount !== undefined || value !== 'price');
   const control = controlsOf(query, problems);
   const used = MORE.filter((name) => query.text(name) !== '').length;
   const isOpen = MORE.some((name) => problems[name] !== undefined);
@@ -86,7 +93,7 @@ ${select({
   hint: 'With coordinates as the place, such as 52.52, 13.40',
   options: [any(`${DEFAULT_WITHIN_KM} km`), ...DISTANCES.map((km) => ({ value: String(km), label: `${km} km` }))],
 })}
-${select({ ...control('sort', FIND_LABELS.sort), options: [any('Best fit, or nearest'), ...SORTS] })}
+${select({ ...control('sort', FIND_LABELS.sort), options: [any('Best fit, or nearest'), ...sorts] })}
 </div>${choices(
     { name: 'amenity', label: FIND_LABELS.amenity, problems },
     'checkbox',

@@ -2,7 +2,7 @@ import type { PlainDate, SpaceId } from '../../domain/ids.ts';
 import type { Photo } from '../../domain/photos.ts';
 import type { Space } from '../../domain/space.ts';
 import type { SpaceFilter } from '../../domain/space-search.ts';
-import { amount, clock, counted, dayAndMonth, duration, longDate, monthName, zoneName } from '../../html/formats.ts';
+import { clock, counted, dayAndMonth, duration, longDate, monthName, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { coverOf } from '../../html/photo-views.ts';
 import type { FoundSpace, SpaceResults } from '../../queries/space-search.ts';
@@ -10,6 +10,7 @@ import { onlyZone } from '../parts/booking-views.ts';
 import { factsLine } from '../parts/description-views.ts';
 import { pager } from '../parts/links.ts';
 import { ratingText } from '../parts/review-views.ts';
+import type { Visit } from '../parts/visit.ts';
 import { type FindFilter, findPath } from './find-filter.ts';
 import { PER_PAGE } from './find-search.ts';
 import { COMPARE, compareForm } from './shortlist.ts';
@@ -34,6 +35,8 @@ type Shown = {
   readonly results: SpaceResults;
   readonly filter: FindFilter;
   readonly currency: string;
+  /** Undefined for a member who does not see amounts. */
+  readonly amount: Visit['amount'];
   readonly photos: ReadonlyMap<SpaceId, readonly Photo[]>;
   readonly links: FindLinks;
   /** The buttons of a space. */
@@ -68,20 +71,27 @@ const ORDER_TEXTS = {
   id: 'by number',
 } as const;
 
+/** How the results are ordered. A member who does not see amounts is not told that prices order them. */
+function orderText({ asked, sort }: FindFilter, amount: Visit['amount']): string {
+  if (sort === 'fit' && asked.guests !== undefined) return ', the smallest that fits first';
+  return amount === undefined && ORDER_TEXTS[sort] === 'by price' ? '' : `, ${ORDER_TEXTS[sort]}`;
+}
+
 /** A page of the results. */
-export function resultList({ results, filter, currency, photos, links, actionsOf }: Shown): Html {
-  const { asked, sort, page } = filter;
+export function resultList({ results, filter, currency, amount, photos, links, actionsOf }: Shown): Html {
+  const { asked, page } = filter;
   const { total, free, spaces } = results;
   const last = Math.ceil(total / PER_PAGE);
   const to = (wanted: number) => links.results({ ...filter, page: wanted });
   const pageZone = onlyZone(spaces.map(({ space }) => space));
   const at = asked.hour === undefined ? '' : ` at ${clock(asked.hour)}`;
-  const order = sort === 'fit' && asked.guests !== undefined ? 'the smallest that fits first' : ORDER_TEXTS[sort];
-  return html`<p class="muted">${counted(total, 'space')}, ${free} of them with a free time${at}. Free ones first,
-${order}.${pageZone && ` All times are ${zoneName(pageZone)}.`}</p>
+  const order = orderText(filter, amount);
+  return html`<p class="muted">${counted(total, 'space')}, ${free} of them with a free time${at}. Free ones
+first${order}.${pageZone && ` All times are ${zoneName(pageZone)}.`}</p>
 <ul class="finds">${spaces.map((one) =>
     card(one, asked, {
       currency,
+      amount,
       pageZone,
       links,
       photos: photos.get(one.space.spaceId) ?? [],
@@ -95,13 +105,17 @@ ${pager(
 )}`;
 }
 
-type Around = Pick<Shown, 'currency' | 'links'> & {
+type Around = Pick<Shown, 'currency' | 'amount' | 'links'> & {
   readonly pageZone: string | undefined;
   readonly photos: readonly Photo[];
   readonly actions: Html;
 };
 
-function card(found: FoundSpace, asked: SpaceFilter, { currency, pageZone, photos, links, actions }: Around): Html {
+function card(
+  found: FoundSpace,
+  asked: SpaceFilter,
+  { currency, amount, pageZone, photos, links, actions }: Around,
+): Html {
   const { space, price, freeDays = [] } = found;
   const date = freeDays[0]?.date ?? onlyDate(asked);
   const href = links.space(found, { ...(date && { date }), start: asked.hour });
@@ -112,8 +126,12 @@ ${whereLine(found, pageZone)}
 ${space.facts && html`<p class="muted small">${factsLine(space.facts)}</p>`}
 ${timesOf(found, asked, links)}
 ${actions}</div>
-<p class="cost"><strong>${isVaried && 'from '}${amount(price, currency)}</strong>
-<span class="muted small">for ${duration(space.durationHours)}, fees included</span></p></li>`;
+<p class="cost">${
+    amount === undefined
+      ? html`<span class="muted small">${duration(space.durationHours)}</span>`
+      : html`<strong>${isVaried && 'from '}${amount(price, currency)}</strong>
+<span class="muted small">for ${duration(space.durationHours)}, fees included</span>`
+  }</p></li>`;
 }
 
 /** The house, where it is, how far away, and the rating. */

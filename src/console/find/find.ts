@@ -4,7 +4,7 @@ import type { Community } from '../../domain/community.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { MAX_SEARCH_DATES } from '../../domain/limits.ts';
 import type { SpaceFilter } from '../../domain/space-search.ts';
-import { amount, capitalised, clock, counted, shortDate } from '../../html/formats.ts';
+import { capitalised, clock, counted, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { hasProblems } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
@@ -37,7 +37,7 @@ export function findPages({ brand }: ConsoleRoutes, { queries, settings }: PageD
 
   brand.get('/console/find', 'Viewer', async (visit) => {
     const communities = await queries.spaces.communities();
-    const { filter, problems } = readFilter(visit.query, visit.now, { communities });
+    const { filter, problems } = readFilter(visit.query, visit.now, { communities, amount: visit.amount });
     const { asked } = filter;
     const form = filterForm({ ...visit, filter, communities, problems, currency });
     return {
@@ -67,6 +67,7 @@ ${
       results,
       filter,
       currency,
+      amount: visit.amount,
       photos: await queries.photos.ofSpaces(results.spaces.map(({ space }) => space.spaceId)),
       links: BRAND_LINKS,
       actionsOf: (space) =>
@@ -99,10 +100,14 @@ ${
       'search',
       'Nothing found',
       html`<p>Change one thing:</p><ul class="bullets">${another}${wider}</ul>`,
-    )`No space${wantedText(asked, communities)} on ${daysText(asked)}.`;
+    )`No space${wantedText(visit, asked, communities)} on ${daysText(asked)}.`;
   }
 
-  function wantedText(asked: SpaceFilter, communities: readonly Community[]): readonly (Html | undefined | false)[] {
+  function wantedText(
+    { amount }: BrandVisit,
+    asked: SpaceFilter,
+    communities: readonly Community[],
+  ): readonly (Html | undefined | false)[] {
     const { guests, kind, place, near, amenities, communityId, name, maxPrice, hour } = asked;
     const community = communities.find((one) => one.communityId === communityId);
     return [
@@ -113,7 +118,7 @@ ${
       near && html` near ${near.latitude}, ${near.longitude}`,
       amenities && html` with all of the amenities`,
       name !== undefined && html` with “${named(name)}” in its name`,
-      maxPrice !== undefined && html` for up to ${amount(maxPrice, currency)}`,
+      maxPrice !== undefined && amount && html` for up to ${amount(maxPrice, currency)}`,
       hour !== undefined && html` is free at ${clock(hour)}`,
     ];
   }

@@ -5,7 +5,7 @@ import { termsOn } from '../../domain/day-terms.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { SeriesDay } from '../../domain/series.ts';
-import { amount, clock, counted, shortDate } from '../../html/formats.ts';
+import { clock, counted, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, done, notDone, type PageContent } from '../parts/answer.ts';
 import { viaField } from '../parts/back-link.ts';
@@ -41,12 +41,12 @@ export async function requestSeries(deps: PageDeps, visit: BrandVisit, wanted: S
     : requestTicked(deps, visit, wanted, { series, ticked });
 }
 
-type Tick = { readonly date: PlainDate; readonly totalPrice: number };
+type Tick = { readonly date: PlainDate; readonly totalPrice: number | undefined };
 
-/** A day as its box sends it, with the price that was shown: `2027-01-05_11500`. */
+/** A day as its box sends it, with the price if one was shown: `2027-01-05_11500`. */
 function tickIn(text: string): Tick | undefined {
   const [date = '', price] = text.split('_');
-  return isPlainDate(date) ? { date, totalPrice: Number(price) } : undefined;
+  return isPlainDate(date) ? { date, totalPrice: price === undefined ? undefined : Number(price) } : undefined;
 }
 
 async function requestTicked(
@@ -60,7 +60,8 @@ async function requestTicked(
   const refused: string[] = [];
   for (const { date, totalPrice } of ticked) {
     if (!days.some((day) => 'date' in day && day.date === date)) continue;
-    if (priceIn(visit, termsOn(space, date), space.agreed).totalPrice !== totalPrice) {
+    const price = priceIn(visit, termsOn(space, date), space.agreed).totalPrice;
+    if (visit.amount !== undefined && price !== totalPrice) {
       refused.push(`${shortDate(date)}: the price has changed in the meantime.`);
       continue;
     }
@@ -86,7 +87,7 @@ async function daysPage(
   { space, details, days }: Series,
   problem: string | undefined,
 ): Promise<PageContent> {
-  const { account } = visit;
+  const { account, amount } = visit;
   const { spaceId, communityId } = space;
   const { startHour } = details;
   const [checked, room] = await Promise.all([
@@ -98,9 +99,12 @@ async function daysPage(
   const priceOf = (date: PlainDate) => priceIn(visit, termsOn(space, date), space.agreed);
   const choiceOf = (date: PlainDate) => {
     const { totalPrice, currency } = priceOf(date);
-    return { value: `${date}_${totalPrice}`, note: amount(totalPrice, currency), isTicked: ticked.has(date) };
+    const isTicked = ticked.has(date);
+    if (amount === undefined) return { value: date, isTicked };
+    return { value: `${date}_${totalPrice}`, note: amount(totalPrice, currency), isTicked };
   };
   const total = [...ticked].reduce((sum, date) => sum + priceOf(date).totalPrice, 0);
+  const sum = amount && `${amount(total, visit.settings.currency)} for ${counted(ticked.size, 'day')}. `;
   const back = { href: spacePath(spaceId, { date: details.date, start: startHour, via: visit.via }), label: 'Change' };
   return {
     title: 'Request these days?',
@@ -110,8 +114,8 @@ async function daysPage(
     main: postForm(visit, `/console/find/${spaceId}`, 'card fields narrow')`${hiddenField('series', randomUUID())}
 ${viaField(visit)}${carried(visit)}${dayChoices(checked, choiceOf)}
 ${room && roomNote(room, free.length)}
-<p>${amount(total, visit.settings.currency)} for ${counted(ticked.size, 'day')}. Each day is a request of its own, which is charged when the
-community approves it. It can answer them together or one by one.</p>
+<p>${sum}Each day is a request of its own, which is charged when the community approves it. It can answer them
+together or one by one.</p>
 <div class="row">${free.length > 0 && html`<button class="button">Request the ticked days</button>`}
 ${buttonLink(back.href, back.label, 'quiet')}</div>`,
   };

@@ -268,16 +268,18 @@ function requestForm(
 ): Html {
   const { spaceId, active } = space;
   const { date, noneFree, note } = shown;
+  const { amount } = visit;
   const price = priceIn(visit, space, agreed);
+  const heading = amount ? html`<h2>Price</h2>${priceView(visit, amount, price)}` : html`<h2>Request</h2>`;
   if (!may(visit, 'Coordinator'))
-    return html`<section class="card fields panel"><h2>Price</h2>${priceView('Brand', price)}
+    return html`<section class="card fields panel">${heading}
 <p class="muted small">The price is the same at any time of day.${cancelText(space)}</p>${
       active && html`<p class="muted small">A Coordinator or a Manager of the brand can request it.</p>`
     }</section>`;
   return html`<form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">
-${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}
+${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${amount && hiddenField('price', price.totalPrice)}
 ${viaField(visit)}${again !== undefined && hiddenField('again', again)}
-<h2>Price</h2>${priceView('Brand', price)}
+${heading}
 ${
   active &&
   html`${furtherControls(typed, problems, space)}

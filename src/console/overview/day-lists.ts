@@ -2,7 +2,7 @@ import type { BookingDocument } from '../../../projections/bookings.ts';
 import { expiryOf } from '../../domain/booking-moments.ts';
 import { daysLater, localDate, toTimestamp } from '../../domain/calendar.ts';
 import type { BookingId, PlainDate } from '../../domain/ids.ts';
-import { amount, counted, dayAndMonth, fromNow, hours, momentIn, shortDate, shortened } from '../../html/formats.ts';
+import { counted, dayAndMonth, fromNow, hours, momentIn, shortDate, shortened } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { ComingOn } from '../../queries/overview.ts';
 import type { Queries } from '../../queries/queries.ts';
@@ -31,10 +31,11 @@ with less than a day left.</p>
   }</section>`;
 }
 
-const waitingItem = ({ now }: CommunityVisit, booking: BookingDocument): Html => html`<li>
+const waitingItem = ({ now, amount }: CommunityVisit, booking: BookingDocument): Html => html`<li>
 <a href="/console/bookings/${booking.bookingId}">${named(shortened(booking.brandName))}</a>
-<span>${named(shortened(booking.spaceName))}, ${shortDate(booking.date)} ${hours(booking.startHour, booking.freeFrom)},
-${amount(booking.totalPrice, booking.currency)}</span>
+<span>${named(shortened(booking.spaceName))}, ${shortDate(booking.date)} ${hours(booking.startHour, booking.freeFrom)}${
+  amount && `,\n${amount(booking.totalPrice, booking.currency)}`
+}</span>
 <span class="small">Expires <strong class="nowrap">${fromNow(expiryOf(booking), now)}</strong>
 <span class="muted nowrap">${momentIn(booking.timeZone, expiryOf(booking))}</span></span></li>`;
 

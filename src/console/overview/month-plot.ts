@@ -2,10 +2,11 @@ import type { Account } from '../../domain/account.ts';
 import { monthsBetween, monthsLater } from '../../domain/calendar.ts';
 import type { MonthMoney } from '../../domain/charges.ts';
 import { maxOf } from '../../domain/extremes.ts';
-import { amount, monthName } from '../../html/formats.ts';
+import { monthName } from '../../html/formats.ts';
 import { type Html, html } from '../../html/html.ts';
 import { downloadLink } from '../parts/csv-file.ts';
 import { addressOf } from '../parts/links.ts';
+import type { AmountFormat } from '../parts/visit.ts';
 import { figureTable } from './figure-table.ts';
 
 const MONTHS = 12;
@@ -18,6 +19,8 @@ const PLOT = { top: 24, height: 150, labels: 22 } as const;
 /** Percent of the width: of a month, of the space before its bars, of a bar. */
 const WIDTH = { month: 100 / MONTHS, margin: 1, bar: 3 } as const;
 
+type Shown = { readonly title: string; readonly currency: string; readonly amount: AmountFormat };
+
 /** What the money of an account is called. */
 export const MONEY: { readonly [K in Account['kind']]: { readonly title: string; readonly what: string } } = {
   Community: { title: 'Earnings', what: 'Event fees less refunds, in the month of the event.' },
@@ -25,18 +28,24 @@ export const MONEY: { readonly [K in Account['kind']]: { readonly title: string;
 };
 
 /** The money of an account by month against the year before: a plot and a table for each currency. @param csv the same as a file */
-export function moneyView({ kind }: Account, money: readonly MonthMoney[], csv: string): Html {
-  const { title, what } = MONEY[kind];
-  const views = [...Map.groupBy(money, ({ currency }) => currency)].map(
-    ([currency, months]) => html`${plot(title, currency, months)}${monthTable(title, currency, months)}`,
-  );
+export function moneyView(
+  { account, amount }: { readonly account: Account; readonly amount: AmountFormat },
+  money: readonly MonthMoney[],
+  csv: string,
+): Html {
+  const { title, what } = MONEY[account.kind];
+  const views = [...Map.groupBy(money, ({ currency }) => currency)].map(([currency, months]) => {
+    const shown = { title, currency, amount };
+    return html`${plot(shown, months)}${monthTable(shown, months)}`;
+  });
   return html`<section class="card full"><h2>${title} by month</h2>
 <p class="muted small">${what} <span class="plot-key"><span class="this-year"></span> these months</span>
 <span class="plot-key"><span class="year-before"></span> a year before</span></p>${views}${downloadLink(csv)}</section>`;
 }
 
 /** Two bars for each month: an outline for the year before, a solid one for this year. */
-function plot(title: string, currency: string, months: readonly MonthMoney[]): Html {
+function plot(shown: Shown, months: readonly MonthMoney[]): Html {
+  const { amount, currency } = shown;
   const highest = maxOf(months.flatMap(({ sum, yearBefore }) => [sum, yearBefore]));
   const bottom = PLOT.top + PLOT.height;
   const bars = months.map(({ month, sum, yearBefore }, index) => {
@@ -50,14 +59,14 @@ function plot(title: string, currency: string, months: readonly MonthMoney[]): H
     return html`${bar(yearBefore, left, 'year-before')}${bar(sum, left + WIDTH.bar, 'this-year')}
 <text x="${middle}%" y="${bottom + 16}" text-anchor="middle">${shortMonth(month).slice(0, 3)}</text>`;
   });
-  return html`<svg class="month-plot" role="img" aria-label="${described(title, currency, months)}"
+  return html`<svg class="month-plot" role="img" aria-label="${described(shown, months)}"
 width="100%" height="${bottom + PLOT.labels}"><text x="0" y="14">${amount(highest, currency)}</text>
 <line x1="0" x2="100%" y1="${PLOT.top}" y2="${PLOT.top}"></line>${bars}
 <line class="base" x1="0" x2="100%" y1="${bottom}" y2="${bottom}"></line></svg>`;
 }
 
 /** The plot in words. */
-function described(title: string, currency: string, months: readonly MonthMoney[]): string {
+function described({ title, currency, amount }: Shown, months: readonly MonthMoney[]): string {
   const [first, last] = [months[0], months.at(-1)];
   const [highest] = months.toSorted((a, b) => b.sum - a.sum);
   if (first === undefined || last === undefined || highest === undefined) return title;
@@ -74,7 +83,7 @@ with ${amount(highest.sum, currency)}. The table below has every month.`;
 /** `Nov 2026` */
 const shortMonth = (month: string): string => `${monthName(month).slice(0, 3)} ${month.slice(0, 4)}`;
 
-const monthTable = (title: string, currency: string, months: readonly MonthMoney[]): Html =>
+const monthTable = ({ title, currency, amount }: Shown, months: readonly MonthMoney[]): Html =>
   figureTable(`${title} by month in ${currency}`, months, [
     {
       label: 'Month',

@@ -41,9 +41,12 @@ export function overviewPages(routes: ConsoleRoutes, deps: PageDeps): void {
     ])}`;
   }
 
-  async function moneyOf({ account, accountZone, now, settings }: Visit): Promise<Html> {
+  /** Undefined for members who do not see amounts. */
+  async function moneyOf({ account, accountZone, now, settings, amount }: Visit): Promise<Html | undefined> {
+    if (amount === undefined) return undefined;
     const months = shownMonths(localMonth(now, accountZone));
-    return moneyView(account, await queries.report.money(account, months, settings.currency), MONEY_CSV);
+    const shown = { account, amount };
+    return moneyView(shown, await queries.report.money(account, months, settings.currency), MONEY_CSV);
   }
 
   /** Undefined without spaces. */
@@ -78,7 +81,7 @@ export function overviewPages(routes: ConsoleRoutes, deps: PageDeps): void {
     const party = await otherPartyOf(queries, account, [...next, ...waiting]);
     const section = (title: string, bookings: typeof next, none: Html) =>
       html`<section class="stack full"><h2>${title}</h2>${
-        bookings.length === 0 ? none : bookingTable(bookings, party, title)
+        bookings.length === 0 ? none : bookingTable(visit, bookings, party, title)
       }</section>`;
     const find = html`<p>None yet. ${buttonLink('/console/find', 'Find a space', 'quiet')}</p>`;
     return html`${section('Next events', next, find)}

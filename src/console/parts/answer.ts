@@ -1,4 +1,4 @@
-import type { Role } from '../../domain/roles.ts';
+import type { LeastRole } from '../../domain/roles.ts';
 import type { ReadMessage } from '../../domain/thread.ts';
 import type { Html, Interpolated } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
@@ -40,7 +40,7 @@ type Redirect = {
 export type Missing = { readonly missing: string };
 
 /** The user's role does not allow the page or form (403). */
-export type Forbidden = { readonly forbidden: Role };
+export type Forbidden = { readonly forbidden: LeastRole | 'amounts' };
 
 /** A CSV file, streamed while it is read. */
 export type Download = {
@@ -54,8 +54,8 @@ export type Download = {
 
 export type Answer = PageContent | Redirect | Missing | Forbidden | Download;
 export const missing = (what: string): Missing => ({ missing: what });
-/** @param least the least role that may do it */
-export const forbidden = (least: Role): Forbidden => ({ forbidden: least });
+/** @param least the least role that may do it; or only roles that see amounts */
+export const forbidden = (least: Forbidden['forbidden']): Forbidden => ({ forbidden: least });
 
 const goTo =
   (kind: Flash['kind']) =>

@@ -4,7 +4,7 @@ import type { MovePlace } from '../../domain/booking-events.ts';
 import { defined } from '../../domain/defined.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../../domain/space-day.ts';
-import { amount, clock, hours, shortDate, shortened, zoneName } from '../../html/formats.ts';
+import { clock, hours, shortDate, shortened, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
 import {
@@ -18,6 +18,7 @@ import { cursorPager, type Fields } from './links.ts';
 import type { OtherParty } from './other-party.ts';
 import { actionColumn, type Column, column, dataTable } from './tables.ts';
 import type { Form } from './typed-form.ts';
+import type { AmountFormat, Visit } from './visit.ts';
 
 /** How bookings are displayed on every page. */
 
@@ -96,7 +97,8 @@ export function briefly(
 
 /** The price breakdown, in the words of a community or a brand. */
 export const priceView = (
-  kind: Account['kind'],
+  { account: { kind } }: Pick<Visit, 'account'>,
+  amount: AmountFormat,
   price: {
     readonly eventFee: number;
     readonly serviceFee: number;
@@ -124,9 +126,11 @@ export const nameColumns = <T>(
 
 /**
  * A table of bookings whose rows are links.
+ * @param visit its reader
  * @param action a link for each row, in a column without a heading
  */
 export function bookingTable(
+  { amount }: Pick<Visit, 'amount'>,
   list: readonly BookingDocument[],
   party: OtherParty,
   caption: string,
@@ -138,7 +142,7 @@ export function bookingTable(
     column('When', 'when', (booking) => whenOf(booking, zone)),
     ...nameColumns<BookingDocument>(party, (booking) => booking),
     column('Status', 'state', statusBadge),
-    column('Total', 'number total', ({ totalPrice, currency }) => amount(totalPrice, currency)),
+    amount !== undefined && column('Total', 'number total', ({ totalPrice, currency }) => amount(totalPrice, currency)),
     column(
       'Booking',
       'number id',

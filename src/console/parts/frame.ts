@@ -1,5 +1,5 @@
 import { type Account, accountKey } from '../../domain/account.ts';
-import { isAtLeast, type Role } from '../../domain/roles.ts';
+import { isAtLeast, type LeastRole, ROLE_NAMES } from '../../domain/roles.ts';
 import { counted, momentIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, type Interpolated, named } from '../../html/html.ts';
 import { type IconName, icon, mark } from '../../html/layout.ts';
@@ -19,7 +19,9 @@ type Entry = {
   readonly label: string;
   readonly icon: IconName;
   /** The least role that sees the page. Default: Viewer. */
-  readonly least?: Role;
+  readonly least?: LeastRole;
+  /** Whether it is about amounts alone. */
+  readonly isAboutAmounts?: true;
 };
 
 const BOOKINGS: Readonly<Record<Account['kind'], readonly Entry[]>> = {
@@ -31,7 +33,7 @@ const BOOKINGS: Readonly<Record<Account['kind'], readonly Entry[]>> = {
     { name: 'customers', label: 'Customers', icon: 'people' },
     { name: 'spaces', label: 'Spaces', icon: 'space' },
     { name: 'reviews', label: 'Reviews', icon: 'star' },
-    { name: 'charges', label: 'Earnings', icon: 'charge' },
+    { name: 'charges', label: 'Earnings', icon: 'charge', isAboutAmounts: true },
     { name: 'history', label: 'Change history', icon: 'pending' },
   ],
   Brand: [
@@ -39,7 +41,7 @@ const BOOKINGS: Readonly<Record<Account['kind'], readonly Entry[]>> = {
     { name: 'find', label: 'Find a space', icon: 'search' },
     { name: 'bookings', label: 'My bookings', icon: 'list' },
     { name: 'reviews', label: 'Reviews', icon: 'star' },
-    { name: 'charges', label: 'Charges', icon: 'charge' },
+    { name: 'charges', label: 'Charges', icon: 'charge', isAboutAmounts: true },
     { name: 'history', label: 'Change history', icon: 'pending' },
   ],
 };
@@ -83,7 +85,7 @@ export type Frame = {
 export function rail(visit: Visit, frame: Frame): Html {
   const { account, accountName, role, user } = visit;
   const { others } = frame;
-  const kind = role === 'Manager' ? account.kind : `${account.kind} · ${role}`;
+  const kind = role === 'Manager' ? account.kind : `${account.kind} · ${ROLE_NAMES[role]}`;
   const switchForm = postForm(visit, '/console/account', 'switch')`${others.map(
     (other) =>
       html`<button class="rail-button" name="account" value="${accountKey(other.account)}">${named(other.name)}</button>`,
@@ -105,8 +107,10 @@ ${postForm(visit, '/console/sign-out')`<button class="rail-button">${icon('leave
 </header>`;
 }
 
-const menu = (entries: readonly Entry[], { role }: Visit, { path, pending, unread }: Frame): Html => {
-  const visible = entries.filter(({ least = 'Viewer' }) => isAtLeast(role, least));
+const menu = (entries: readonly Entry[], { role, amount }: Visit, { path, pending, unread }: Frame): Html => {
+  const visible = entries.filter(
+    ({ least = 'Viewer', isAboutAmounts }) => isAtLeast(role, least) && !(isAboutAmounts && amount === undefined),
+  );
   return html`<ul class="nav">${visible.map(({ name, start = name, label, icon: picture }) => {
     const count =
       (name === 'inbox' && html`<span id="waiting" data-live-region>${countView(pending, 'pending')}</span>`) ||

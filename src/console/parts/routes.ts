@@ -7,16 +7,16 @@ import type { Commands } from '../../commands/commands.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
 import type { Refusal } from '../../domain/decision.ts';
 import type { PlainDate, SpaceId } from '../../domain/ids.ts';
-import type { Role } from '../../domain/roles.ts';
+import type { LeastRole } from '../../domain/roles.ts';
 import type { Space } from '../../domain/space.ts';
 import type { ContactConfirmation } from '../../mail/contact-confirmation.ts';
 import type { Mail } from '../../mail/mail.ts';
 import type { MailContent } from '../../mail/mail-content.ts';
 import type { Queries } from '../../queries/queries.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
-import { type Answer, missing } from './answer.ts';
+import { type Answer, forbidden, missing } from './answer.ts';
 import { idOf } from './typed-form.ts';
-import type { AccountOf, Settings, Visit } from './visit.ts';
+import type { AccountOf, AmountVisit, Settings, Visit } from './visit.ts';
 
 /** The commands and queries that pages use. */
 export type PageDeps = {
@@ -80,17 +80,17 @@ export type Handler<A extends Account = Account> = (visit: Visit<A>) => Promise<
  * them all.
  */
 export type Routes<A extends Account = Account> = {
-  get(path: string, least: Role, handler: Handler<A>): void;
+  get(path: string, least: LeastRole, handler: Handler<A>): void;
   /**
    * A form with the token of `onceField` takes effect once (docs/decisions/console.md).
    * @param repeated answers a form that is sent again long after it took effect. Default: a page that says so
    */
-  post(path: string, least: Role, handler: Handler<A>, repeated?: Handler<A>): void;
+  post(path: string, least: LeastRole, handler: Handler<A>, repeated?: Handler<A>): void;
   /**
    * A form that may carry files.
    * @param maxBytes of the whole form. Default: a file of {@link MAX_FILE_BYTES}
    */
-  upload(path: string, least: Role, handler: Handler<A>, maxBytes?: number): void;
+  upload(path: string, least: LeastRole, handler: Handler<A>, maxBytes?: number): void;
 };
 
 /** Bytes of a file that a form carries. */
@@ -104,6 +104,12 @@ export type ConsoleRoutes = Routes & {
 
 export const isOfKind = <K extends AccountKind>(visit: Visit, kind: K): visit is Visit<AccountOf<K>> =>
   visit.account.kind === kind;
+
+/** The handler of a page that is about amounts alone. Refuses members who do not see them. */
+export const aboutAmounts =
+  (handler: (visit: AmountVisit) => Promise<Answer>): Handler =>
+  async ({ amount, ...visit }) =>
+    amount === undefined ? forbidden('amounts') : handler({ ...visit, amount });
 
 /** Registers pages and forms about one thing, whose id is in the address. They answer `missing` if the account may not see it. */
 export function routesAbout<T, A extends Account>(
@@ -119,9 +125,9 @@ export function routesAbout<T, A extends Account>(
       return one === undefined ? missing(what) : handler(visit, one);
     };
   return {
-    get: (path: string, least: Role, handler: About) => get(path, least, about(handler)),
-    post: (path: string, least: Role, handler: About) => post(path, least, about(handler)),
-    upload: (path: string, least: Role, handler: About, maxBytes?: number) =>
+    get: (path: string, least: LeastRole, handler: About) => get(path, least, about(handler)),
+    post: (path: string, least: LeastRole, handler: About) => post(path, least, about(handler)),
+    upload: (path: string, least: LeastRole, handler: About, maxBytes?: number) =>
       upload(path, least, about(handler), maxBytes),
   };
 }

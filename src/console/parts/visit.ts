@@ -2,7 +2,8 @@ import type { User } from '../../auth/users.ts';
 import type { CommandContext } from '../../commands/command-handler.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
 import type { Cents } from '../../domain/ids.ts';
-import { isAtLeast, type Role } from '../../domain/roles.ts';
+import { isAtLeast, type LeastRole, type Role } from '../../domain/roles.ts';
+import type { AmountFormat } from '../../html/amounts.ts';
 import type { Form } from './typed-form.ts';
 
 /** Settings of this installation that pages show or apply. */
@@ -28,6 +29,8 @@ export type Visit<A extends Account = Account> = {
   readonly account: A;
   /** The user's role in the account. */
   readonly role: Role;
+  /** Formats amounts. Undefined if the role does not show them. Pages have no other way to format one. */
+  readonly amount: AmountFormat | undefined;
   readonly accountName: string;
   /** The time zone of a community, on whose pages all times are in it. For a brand, that of the reader. */
   readonly accountZone: string;
@@ -51,7 +54,12 @@ export type Visit<A extends Account = Account> = {
 };
 
 /** Whether the user's role allows what is declared for `least`. */
-export const may = ({ role }: Pick<Visit, 'role'>, least: Role): boolean => isAtLeast(role, least);
+export const may = ({ role }: Pick<Visit, 'role'>, least: LeastRole): boolean => isAtLeast(role, least);
+
+/** A user who sees amounts. */
+export type AmountVisit<A extends Account = Account> = Visit<A> & { readonly amount: AmountFormat };
+
+export type { AmountFormat };
 
 export type AccountOf<K extends AccountKind> = Extract<Account, { kind: K }>;
 

@@ -1,7 +1,7 @@
 import { roleIn } from '../../auth/memberships.ts';
 import type { User } from '../../auth/users.ts';
 import { isRefusal } from '../../domain/decision.ts';
-import { isRole, type Role } from '../../domain/roles.ts';
+import { isRole, ROLE_NAMES, type Role } from '../../domain/roles.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { done, notDone, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { confirm, hiddenField, postForm } from '../parts/forms.ts';
@@ -32,15 +32,16 @@ export function memberPages(routes: Routes, { users }: PageDeps): void {
     const wanted = form.text('role');
     if (!isRole(wanted)) return memberPage(visit, { user, role }, { role: 'Choose a role.' });
     const name = namedText(user.email);
-    if (role === wanted) return nothingToDo(PEOPLE.href, `${name} is a ${role} already. Nothing has changed.`);
+    if (role === wanted)
+      return nothingToDo(PEOPLE.href, `${name} is a ${ROLE_NAMES[role]} already. Nothing has changed.`);
     const changed = await users.setRole(user.id, account, wanted, context, form.text('was'));
     if (isRefusal(changed)) return notDone(memberPath(user.id), changed.details);
     const isOwn = user.id === visit.user.id;
     return done(
       isOwn ? START_PAGE.href : PEOPLE.href,
       isOwn
-        ? `You are a ${wanted} now. Apps that you had connected have no access any more.`
-        : `${name} is a ${wanted} now. Apps that they had connected have no access any more.`,
+        ? `You are a ${ROLE_NAMES[wanted]} now. Apps that you had connected have no access any more.`
+        : `${name} is a ${ROLE_NAMES[wanted]} now. Apps that they had connected have no access any more.`,
     );
   });
 
@@ -59,7 +60,7 @@ function memberPage(visit: Visit, { user, role }: Member, problems: Problems = {
   return {
     title: namedText(user.email),
     heading: named(user.email),
-    lead: isOwn ? 'This is you.' : html`A ${role} of ${named(visit.accountName)}.`,
+    lead: isOwn ? 'This is you.' : html`A ${ROLE_NAMES[role]} of ${named(visit.accountName)}.`,
     back: PEOPLE,
     problems,
     main: html`${roleForm(visit, { user, role }, problems)}

@@ -3,7 +3,7 @@ import { roleIn } from '../../auth/memberships.ts';
 import type { User } from '../../auth/users.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { EMAIL, hasLength, MAX_INVITATIONS, SEARCH } from '../../domain/limits.ts';
-import { isRole } from '../../domain/roles.ts';
+import { isRole, ROLE_NAMES } from '../../domain/roles.ts';
 import { folded, isCalled, wordsOf } from '../../domain/searched-text.ts';
 import { moment } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
@@ -115,7 +115,10 @@ const memberTable = (visit: Visit, members: readonly User[]): Html =>
           id === visit.user.id && html`<br><span class="muted small">you</span>`
         }`,
     ),
-    column('Role', 'small', (member) => roleIn(member, visit.account)),
+    column('Role', 'small', (member) => {
+      const role = roleIn(member, visit.account);
+      return role && ROLE_NAMES[role];
+    }),
   ]);
 
 const invitationTable = (visit: Visit, open: readonly Invitation[]): Html =>
@@ -126,7 +129,7 @@ const invitationTable = (visit: Visit, open: readonly Invitation[]): Html =>
       ({ email, expiresAt }) =>
         html`${named(email)}<br><span class="muted small">until ${moment(visit, expiresAt)}</span>`,
     ),
-    column('Role', 'small', ({ role }) => role),
+    column('Role', 'small', ({ role }) => ROLE_NAMES[role]),
     actionColumn(
       'Withdraw',
       ({ id, email }) =>

@@ -1,4 +1,5 @@
 import { MAX_COMPARED } from '../../domain/limits.ts';
+import { amount } from '../../html/amounts.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { FoundSpace } from '../../queries/space-search.ts';
 import { type Compared, comparisonProblems, comparisonTable } from '../find/compare.ts';
@@ -27,8 +28,8 @@ export async function publicFindPage(
   { now, network }: { readonly now: number; readonly network: string },
 ): Promise<PublicPage> {
   const { currency, serviceFeePercent, publicUrl } = settings;
-  const { filter: asked, problems } = readFilter(query, now, { communities: [], isPublic: true });
-  const form = filterForm({ query, now, filter: asked, communities: [], problems, currency, path: ROOMS });
+  const { filter: asked, problems } = readFilter(query, now, { communities: [], amount, isPublic: true });
+  const form = filterForm({ query, now, filter: asked, communities: [], problems, currency, amount, path: ROOMS });
   return {
     title: 'Find a room',
     description: 'Rooms for events, with their free days, prices and reviews.',
@@ -50,6 +51,7 @@ export async function publicFindPage(
       results,
       filter,
       currency,
+      amount,
       photos: await queries.photos.ofSpaces(results.spaces.map(({ space }) => space.spaceId)),
       links: linksOf(settings),
       actionsOf: (space) => html`<div class="row">${compareChoice(space)}</div>`,
@@ -98,7 +100,7 @@ ${problemSummary(problems)}${
     ? emptyState('list', 'Nothing to compare yet', buttonLink(ROOMS, 'Find a room'))`
 Choose two to ${String(MAX_COMPARED)} rooms where you search.`
     : html`<p class="lead">What differs is in bold.</p><ul class="stack tight plain">${links}</ul>
-${comparisonTable(compared, settings)}`
+${comparisonTable(compared, { amount, settings })}`
 }`,
   };
 }

@@ -1,7 +1,8 @@
 import { addressLine } from '../../domain/description.ts';
 import { priceOf } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
-import { amount, counted, duration } from '../../html/formats.ts';
+import { amount } from '../../html/amounts.ts';
+import { counted, duration } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { coverOf, gallery } from '../../html/photo-views.ts';
 import { factsLine, houseView } from '../parts/description-views.ts';

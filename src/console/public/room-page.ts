@@ -3,7 +3,8 @@ import { type Address, addressLine, capacityOf } from '../../domain/description.
 import type { PlainDate } from '../../domain/ids.ts';
 import { SEARCHED_MONTHS_AHEAD } from '../../domain/limits.ts';
 import { priceOf } from '../../domain/pricing.ts';
-import { amount, duration, monthName } from '../../html/formats.ts';
+import { amount } from '../../html/amounts.ts';
+import { duration, monthName } from '../../html/formats.ts';
 import { type Html, html, named, namedText, written } from '../../html/html.ts';
 import { coverOf, gallery } from '../../html/photo-views.ts';
 import type { Published } from '../../queries/published.ts';

@@ -27,14 +27,14 @@ export function admissionPages({ community }: ConsoleRoutes, { commands, queries
     '/console/brands/:id/let-in',
     'Manager',
     about(async (visit, brand, name) => {
-      const { account, form, context } = visit;
+      const { account, context } = visit;
       const outcome = await commands.admissions.admit({ communityId: account.id, brandId: brand }, context);
-      if (isRefusal(outcome)) return notDone(withoutRow(placeOf(form)), outcome.details);
-      return done(placeOf(form), `${namedText(name)} is let in. You can approve its requests.`);
+      if (isRefusal(outcome)) return notDone(withoutRow(placeOf(visit)), outcome.details);
+      return done(placeOf(visit), `${namedText(name)} is let in. You can approve its requests.`);
     }),
   );
 
-  community.get('/console/brands/:id/let-in', 'Manager', async ({ query }) => ({ go: placeOf(query) }));
+  community.get('/console/brands/:id/let-in', 'Manager', async (visit) => ({ go: placeOf(visit, visit.query) }));
 
   community.get(
     '/console/brands/:id/turn-away',
@@ -45,7 +45,7 @@ export function admissionPages({ community }: ConsoleRoutes, { commands, queries
       main: postForm(visit, brandPath(brand, 'turn-away'), 'card fields narrow')`${listField(listIn(visit.query))}
 ${hiddenField('booking', visit.query.text('booking'))}
 <p>All of its requests to you are declined, and it cannot send others. You can let it in later, under Spaces, New brands.</p>
-<div class="row"><button class="button danger">Turn away</button>${buttonLink(placeOf(visit.query), 'Not yet', 'quiet')}</div>`,
+<div class="row"><button class="button danger">Turn away</button>${buttonLink(placeOf(visit, visit.query), 'Not yet', 'quiet')}</div>`,
     })),
   );
 
@@ -53,11 +53,11 @@ ${hiddenField('booking', visit.query.text('booking'))}
     '/console/brands/:id/turn-away',
     'Manager',
     about(async (visit, brand, name) => {
-      const { account, form, context } = visit;
+      const { account, context } = visit;
       const outcome = await commands.admissions.turnAway({ communityId: account.id, brandId: brand }, context);
-      if (isRefusal(outcome)) return notDone(withoutRow(placeOf(form)), outcome.details);
+      if (isRefusal(outcome)) return notDone(withoutRow(placeOf(visit)), outcome.details);
       const declined = counted(outcome.cancelled, 'request');
-      return done(placeOf(form), `${namedText(name)} is turned away. ${declined} declined.`);
+      return done(placeOf(visit), `${namedText(name)} is turned away. ${declined} declined.`);
     }),
   );
 }
@@ -65,11 +65,11 @@ ${hiddenField('booking', visit.query.text('booking'))}
 const listIn = (form: Form): string | undefined => form.all('list')[0];
 
 /** Where a form leads back to: the list or the booking that it was opened from, or the settings. */
-function placeOf(form: Form): string {
+function placeOf(visit: CommunityVisit, form: Form = visit.form): string {
   const list = listIn(form);
   const booking = idOf(form.text('booking'));
   if (list !== undefined) {
-    const path = inboxPath(requestList(new Form(Object.fromEntries(new URLSearchParams(list)))));
+    const path = inboxPath(requestList(new Form(Object.fromEntries(new URLSearchParams(list))), visit));
     return booking === undefined ? path : `${path}#request-${booking}`;
   }
   return booking === undefined ? '/console/spaces/new-brands' : `/console/bookings/${booking}`;

@@ -1,7 +1,7 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import { isLetIn } from '../../domain/admission.ts';
-import type { Refusal } from '../../domain/decision.ts';
-import { amount, counted, hours, shortDate } from '../../html/formats.ts';
+import { type Refusal, refuse } from '../../domain/decision.ts';
+import { counted, hours, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { hasProblems, hiddenField, postForm } from '../parts/forms.ts';
@@ -11,7 +11,14 @@ import { Form, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit, Visit } from '../parts/visit.ts';
 import { leftOutText } from './admission-forms.ts';
 import { type BulkVerb, decideEach, MAX_BULK_BOOKINGS, messageOf, totalOf } from './bulk-outcomes.ts';
-import { listFieldsOf, needsConfirmation, problemsOfReason, reasonField } from './decision-forms.ts';
+import {
+  listFieldsOf,
+  mayApprove,
+  NEEDS_AMOUNTS,
+  needsConfirmation,
+  problemsOfReason,
+  reasonField,
+} from './decision-forms.ts';
 import { recentReasons } from './inbox-reads.ts';
 import { idsIn, inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
 
@@ -24,11 +31,15 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     const picked = await selectedIn(visit, 'approved');
     if ('go' in picked) return picked;
     const confirmed = new Set(visit.form.all('confirmed'));
-    const above = picked.selected.filter((one) => one.status === 'Pending' && needsConfirmation(visit, one));
+    const above = picked.selected.filter(
+      (one) => one.status === 'Pending' && mayApprove(visit, one) && needsConfirmation(visit, one),
+    );
     const isConfirmed = above.every(({ bookingId }) => confirmed.has(String(bookingId)));
     if (picked.matching !== undefined || !isConfirmed) return confirmAll(visit, picked, above);
-    return decideAll(visit, picked, 'approved', ({ bookingId }) =>
-      commands.bookings.approve({ bookingId, communityId: visit.account.id }, visit.context),
+    return decideAll(visit, picked, 'approved', async (request) =>
+      mayApprove(visit, request)
+        ? commands.bookings.approve({ bookingId: request.bookingId, communityId: visit.account.id }, visit.context)
+        : refuse('InsufficientPermissions', NEEDS_AMOUNTS),
     );
   });
 
@@ -48,11 +59,9 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
   });
 
   /** The requests that a form selects, or a redirect if there are none. */
-  async function selectedIn(
-    { account, form }: CommunityVisit,
-    verb: Verb,
-  ): Promise<(Answer & { go: string }) | Picked> {
-    const list = listOfForm(form) ?? requestList(new Form({}));
+  async function selectedIn(visit: CommunityVisit, verb: Verb): Promise<(Answer & { go: string }) | Picked> {
+    const { account, form } = visit;
+    const list = listOfForm(visit) ?? requestList(new Form({}), visit);
     if (form.text('all') !== '') return everyPage(account, list, verb);
     const ids = [...new Set(form.all('id').flatMap(idsIn))];
     const nothing = (text: string) => nothingToDo(inboxPath(list, list), text);
@@ -88,7 +97,7 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     decide: (request: BookingDocument) => Promise<Refusal | object>,
   ): Promise<Answer> {
     const each = { verb, decide, undecided: () => 'requested' as const };
-    const { flash, isWhole } = messageOf(await decideEach(queries, visit, selected, each), visit.account, verb);
+    const { flash, isWhole } = messageOf(await decideEach(queries, visit, selected, each), visit, verb);
     const ids = selected.map(({ bookingId }) => bookingId);
     const shown = list.shown.length > 0 || isWhole ? list.shown : ids;
     return { go: inboxPath(list, { ...list, shown }), flash };
@@ -106,10 +115,10 @@ type Picked = {
 };
 
 /** Lists the requests that a question is about. */
-const listed = (requests: readonly BookingDocument[]): Html =>
+const listed = ({ amount }: Visit, requests: readonly BookingDocument[]): Html =>
   html`<ul class="bullets">${requests.map(
     ({ totalPrice, currency, brandName, spaceName, date, startHour, freeFrom }) =>
-      html`<li><strong>${amount(totalPrice, currency)}</strong>: ${named(brandName)}, ${named(spaceName)},
+      html`<li>${amount && html`<strong>${amount(totalPrice, currency)}</strong>: `}${named(brandName)}, ${named(spaceName)},
 ${shortDate(date)}, ${hours(startHour, freeFrom)}</li>`,
   )}</ul>`;
 
@@ -129,6 +138,7 @@ the others afterwards.</p>`
 
 /** Asks for confirmation when some of the selected requests are above the amount of the setting, or on other pages of the list. */
 function confirmAll(visit: Visit, picked: Picked, above: readonly BookingDocument[]): PageContent {
+  const { amount } = visit;
   const { selected, list } = picked;
   const others = selected.filter((one) => !above.includes(one));
   const back = { href: inboxPath(list, list), label: 'Requests' };
@@ -144,8 +154,10 @@ function confirmAll(visit: Visit, picked: Picked, above: readonly BookingDocumen
     title: 'Approve these requests',
     heading: `Approve ${counted(selected.length, 'request')}?`,
     back,
-    main: html`<section class="card narrow">${extent}${extent && listed(selected)}
-${extent && html`<p>${totalOf(selected)} will be charged to the brands.</p>`}${above.length > 0 && aboveLimit(visit, above)}
+    main: html`<section class="card narrow">${extent}${extent && listed(visit, selected)}
+${extent && amount && html`<p>${totalOf(selected, amount)} will be charged to the brands.</p>`}${
+  above.length > 0 && aboveLimit(visit, above)
+}
 <div class="row">${form(selected, all)}${
       above.length > 0 &&
       others.length > 0 &&
@@ -154,13 +166,13 @@ ${extent && html`<p>${totalOf(selected)} will be charged to the brands.</p>`}${a
   };
 }
 
-const confirmationLimit = ({ settings }: Visit, above: readonly BookingDocument[]): string =>
-  amount(settings.approveConfirmAbove ?? 0, above[0]?.currency ?? '');
+const confirmationLimit = ({ settings, amount }: Visit, above: readonly BookingDocument[]): string | undefined =>
+  amount?.(settings.approveConfirmAbove ?? 0, above[0]?.currency ?? '');
 
 function aboveLimit(visit: Visit, above: readonly BookingDocument[]): Html {
   const limit = confirmationLimit(visit, above);
   const are = above.length === 1 ? 'is' : 'are';
-  return html`<p>${counted(above.length, 'request')} of them ${are} above ${limit}, so the approval must be confirmed:</p>${listed(above)}`;
+  return html`<p>${counted(above.length, 'request')} of them ${are} above ${limit}, so the approval must be confirmed:</p>${listed(visit, above)}`;
 }
 
 /** Asks for the reason that all of the selected requests are declined for. */
@@ -175,7 +187,7 @@ function declineAll(visit: Visit, picked: Picked, problems: Problems, reasons: r
   const hint = selected.length === 1 ? 'The brand will see it.' : 'Every brand will see it.';
   const reason = reasonField(visit, { label: 'Reason', hint, required: true, isFocused: true, problems });
   const content = html`${listFieldsOf(visit.form)}${idFields(selected)}
-${extentOf(picked)}${listed(selected)}
+${extentOf(picked)}${listed(visit, selected)}
 <p>Declining is final. The times become available to others again.</p>
 ${reason}${reasons.length > 0 && html`<ul class="chips" aria-label="Reasons given before">${saved}</ul>`}
 <div class="row"><button class="button danger">Decline ${what}</button>${buttonLink(back.href, 'Decline nothing', 'quiet')}</div>`;

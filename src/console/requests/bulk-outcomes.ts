@@ -1,12 +1,11 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import type { Account } from '../../domain/account.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
-import { amount, counted } from '../../html/formats.ts';
+import { counted } from '../../html/formats.ts';
 import type { Flash } from '../../html/layout.ts';
 import { isUnavailable } from '../../runtime/unavailable.ts';
 import { briefly } from '../parts/booking-views.ts';
 import type { PageDeps } from '../parts/routes.ts';
-import type { Visit } from '../parts/visit.ts';
+import type { AmountFormat, Visit } from '../parts/visit.ts';
 import { lastStepOf, type StepVerb, sentenceOf } from './what-happened.ts';
 
 /** Bookings that a form decides at once: more than the rows of a page. */
@@ -53,19 +52,19 @@ export const decideEach = (
 /** The message about all of them, and whether it names all that were refused. */
 export function messageOf(
   outcomes: readonly BulkOutcome[],
-  account: Account,
+  visit: Pick<Visit, 'account' | 'amount'>,
   verb: BulkVerb,
   mostBytes = MAX_MESSAGE_BYTES,
 ): { readonly flash: Flash; readonly isWhole: boolean } {
   const done = outcomes.filter(({ refused }) => refused === undefined).map(({ request }) => request);
   const refused = outcomes.filter((one) => one.refused !== undefined);
-  const summary = doneText(done, account, verb);
+  const summary = doneText(done, visit, verb);
   if (refused.length === 0) return { flash: { kind: 'done', text: summary }, isWhole: true };
 
   const lines = [summary, `${counted(refused.length, nounOf(verb))} could not be ${verb}:`];
   let namedCount = 0;
   for (const { request, refused: why } of refused) {
-    const line = `${briefly(request, account)}: ${why}`;
+    const line = `${briefly(request, visit.account)}: ${why}`;
     if (Buffer.byteLength([...lines, line].join('\n')) > mostBytes) break;
     lines.push(line);
     namedCount += 1;
@@ -76,15 +75,20 @@ export function messageOf(
 }
 
 /** `2 requests approved. $230.00 were charged.` */
-function doneText(done: readonly BookingDocument[], account: Account, verb: BulkVerb): string {
+function doneText(
+  done: readonly BookingDocument[],
+  { account, amount }: Pick<Visit, 'account' | 'amount'>,
+  verb: BulkVerb,
+): string {
   if (done.length === 0) return `Nothing was ${verb}.`;
   const [only] = done;
   const names = only !== undefined && done.length === 1 ? `: ${briefly(only, account)}` : '';
   const text = `${counted(done.length, nounOf(verb))} ${verb}${names}.`;
   // Those that were requests had not been paid.
   const paid = verb === 'cancelled' ? done.filter(({ status }) => status === 'Approved') : done;
-  if (verb === 'declined' || verb === 'withdrawn' || verb === 'proposed' || paid.length === 0) return text;
-  return `${text} ${totalOf(paid)} ${paid.length === 1 ? 'was' : 'were'} ${verb === 'approved' ? 'charged' : 'refunded'}.`;
+  if (verb === 'declined' || verb === 'withdrawn' || verb === 'proposed' || paid.length === 0 || amount === undefined)
+    return text;
+  return `${text} ${totalOf(paid, amount)} ${paid.length === 1 ? 'was' : 'were'} ${verb === 'approved' ? 'charged' : 'refunded'}.`;
 }
 
 const NOUNS: { readonly [V in BulkVerb]: string } = {
@@ -99,6 +103,7 @@ const nounOf = (verb: BulkVerb): string => NOUNS[verb];
 /** The sum of the totals, or of what the community earns, for each currency. */
 export const totalOf = (
   requests: readonly BookingDocument[],
+  amount: AmountFormat,
   field: 'totalPrice' | 'eventFee' = 'totalPrice',
 ): string =>
   [...Map.groupBy(requests, ({ currency }) => currency)]

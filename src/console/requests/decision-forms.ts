@@ -2,11 +2,10 @@ import type { BookingDocument } from '../../../projections/bookings.ts';
 import { expiryOf } from '../../domain/booking-moments.ts';
 import type { BookingId } from '../../domain/ids.ts';
 import { REASON, wrongText } from '../../domain/limits.ts';
-import { amount } from '../../html/formats.ts';
 import { EMPTY, type Html, html } from '../../html/html.ts';
 import { counter, type Field, field, hasProblems, hiddenField, postForm, problemOf, textArea } from '../parts/forms.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
-import type { Settings, Visit } from '../parts/visit.ts';
+import type { AmountFormat, Settings, Visit } from '../parts/visit.ts';
 
 type PendingRequest = { readonly bookingId: BookingId } & Pick<
   BookingDocument,
@@ -15,7 +14,9 @@ type PendingRequest = { readonly bookingId: BookingId } & Pick<
   Parameters<typeof expiryOf>[0];
 
 /** The parts of a visit that the forms need. */
-type DecisionVisit = Pick<Visit, 'csrf' | 'now'> & { readonly settings: Pick<Settings, 'approveConfirmAbove'> };
+type DecisionVisit = Pick<Visit, 'csrf' | 'now' | 'amount'> & {
+  readonly settings: Pick<Settings, 'approveConfirmAbove'>;
+};
 
 /** The page that the forms are on. */
 export type FormPage = {
@@ -36,6 +37,14 @@ export const needsConfirmation = (
   { totalPrice }: Pick<BookingDocument, 'totalPrice'>,
 ): boolean => approveConfirmAbove !== undefined && totalPrice > approveConfirmAbove;
 
+/** Whether a member sees enough to approve: who does not see amounts cannot confirm one. */
+export const mayApprove = (
+  visit: Pick<DecisionVisit, 'settings' | 'amount'>,
+  request: Pick<BookingDocument, 'totalPrice'>,
+): boolean => visit.amount !== undefined || !needsConfirmation(visit, request);
+
+export const NEEDS_AMOUNTS = 'A member who sees amounts has to approve it, because the amount must be confirmed.';
+
 /** Distinguishes the controls of each row for screen readers and voice control. The row is named after the brand. */
 export const requestName = ({ bookingId }: Pick<PendingRequest, 'bookingId'>): string => `request #${bookingId}`;
 
@@ -50,7 +59,8 @@ export const decisionForms = (visit: DecisionVisit, request: PendingRequest, for
       : { button: html`<p class="small">The time to answer is over. The request is being cancelled.</p>`, ask: EMPTY };
   const decline = declineForm(visit, request, formPage);
   const isOpen = expiryOf(request) > visit.now;
-  const lower = formPage.list === undefined && isOpen && lowerForm(visit, request, formPage);
+  const { amount } = visit;
+  const lower = formPage.list === undefined && isOpen && amount && lowerForm({ ...visit, amount }, request, formPage);
   return html`<div class="decide">${approve.button}${decline.button}</div>${approve.ask}${decline.ask}${lower}`;
 };
 
@@ -63,7 +73,6 @@ export const nameOf = (word: string, request: PendingRequest, { list }: FormPage
 function approveForm(visit: DecisionVisit, request: PendingRequest, formPage: FormPage): Opener {
   const { list, fields } = formPage;
   const action = `/console/bookings/${request.bookingId}/approve`;
-  const price = amount(request.totalPrice, request.currency);
   // The rows of a list share one form, which also sends the selection.
   const owner = list === undefined ? EMPTY : html` form="${BULK_FORM}" formaction="${action}"`;
   const form = (button: Html) => (list === undefined ? postForm(visit, action)`${fields}${button}` : button);
@@ -75,6 +84,8 @@ function approveForm(visit: DecisionVisit, request: PendingRequest, formPage: Fo
       ),
       ask: EMPTY,
     };
+  if (visit.amount === undefined) return { button: html`<p class="small">${NEEDS_AMOUNTS}</p>`, ask: EMPTY };
+  const price = visit.amount(request.totalPrice, request.currency);
   return {
     button: html`<details class="approve">
 <summary class="button ${classes}"${nameOf('Approve…', request, formPage)}>Approve…</summary></details>`,
@@ -85,13 +96,17 @@ function approveForm(visit: DecisionVisit, request: PendingRequest, formPage: Fo
 }
 
 /** Approves a request for less than was asked at the request. On the page of the booking alone. */
-function lowerForm(visit: DecisionVisit, request: PendingRequest, { fields }: FormPage): Html {
+function lowerForm(
+  visit: DecisionVisit & { readonly amount: AmountFormat },
+  request: PendingRequest,
+  { fields }: FormPage,
+): Html {
   const action = `/console/bookings/${request.bookingId}/approve`;
   return html`<details class="also"><summary class="button quiet small">Approve for less…</summary>
 ${postForm(visit, action, 'fields')`${fields}${hiddenField('confirmed', request.totalPrice)}${field({
   name: 'eventFee',
   label: 'You earn',
-  hint: `At most ${amount(request.eventFee, request.currency)}. The service fee is added.`,
+  hint: `At most ${visit.amount(request.eventFee, request.currency)}. The service fee is added.`,
   required: true,
   attributes: { inputmode: 'decimal', autocomplete: 'off' },
 })}<div><button class="button small">Approve for this price</button></div>`}</details>`;

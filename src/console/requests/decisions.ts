@@ -1,22 +1,21 @@
 import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
-import type { Account } from '../../domain/account.ts';
 import { cancellableUntil, expiryOf, startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import { AMOUNT_RULE, parseAmount } from '../../domain/pricing.ts';
 import { isOpen } from '../../domain/space-day.ts';
-import { amount, hours, longDate, momentIn, zoneName } from '../../html/formats.ts';
+import { hours, longDate, momentIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
-import type { Answer, PageContent } from '../parts/answer.ts';
+import { type Answer, forbidden, type PageContent } from '../parts/answer.ts';
 import { listToReturnTo, sourceFields, withVia } from '../parts/back-link.ts';
 import { briefly } from '../parts/booking-views.ts';
 import { hiddenField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { bookingRoutes, type ConsoleRoutes, type PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
-import type { Visit } from '../parts/visit.ts';
-import { listField, listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
+import type { AmountFormat, Visit } from '../parts/visit.ts';
+import { listField, listFieldsOf, NEEDS_AMOUNTS, needsConfirmation, reasonField } from './decision-forms.ts';
 import { firstOf, following } from './inbox-reads.ts';
 import { inboxPath, listOfForm, type RequestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
@@ -33,10 +32,13 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
     '/console/bookings/:id/approve',
     'Coordinator',
     async (visit, booking) => {
-      const isConfirmed = visit.form.text('confirmed') === String(booking.totalPrice);
-      if (booking.status === 'Pending' && needsConfirmation(visit, booking) && !isConfirmed)
-        return confirmApproval(visit, booking);
-      const typed = visit.form.text('eventFee');
+      const { amount, form } = visit;
+      const typed = form.text('eventFee');
+      if (amount === undefined && typed !== '') return forbidden('amounts');
+      if (booking.status === 'Pending' && needsConfirmation(visit, booking)) {
+        if (amount === undefined) return backToSource(visit, booking, { kind: 'problem', text: NEEDS_AMOUNTS });
+        if (form.text('confirmed') !== String(booking.totalPrice)) return confirmApproval(visit, amount, booking);
+      }
       const eventFee = typed === '' ? undefined : parseAmount(typed);
       if (typed !== '' && eventFee === undefined)
         return backToSource(visit, booking, { kind: 'problem', text: `The price ${AMOUNT_RULE}. You typed: ${typed}` });
@@ -50,8 +52,8 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
       }
       const [event] = outcome.events;
       const charge = event?.type === 'BookingApproved' ? event.data.charge : booking.totalPrice;
-      const charged = amount(charge, booking.currency);
-      const text = `Request approved: ${briefly(booking, visit.account)}. ${charged} was charged.`;
+      const charged = amount === undefined ? '' : ` ${amount(charge, booking.currency)} was charged.`;
+      const text = `Request approved: ${briefly(booking, visit.account)}.${charged}`;
       return backToSource(visit, booking, { kind: 'done', text });
     },
   );
@@ -81,7 +83,7 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
     if (!isRefusal(outcome)) {
       const text =
         expected === 'Approved'
-          ? `Booking cancelled. ${refunded(booking, account, 'was')}`
+          ? `Booking cancelled. ${refunded(booking, visit, 'was')}`
           : `Request ${verb}: ${briefly(booking, account)}.`;
       return backToSource(visit, booking, { kind: 'done', text });
     }
@@ -92,7 +94,7 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
 
   /** Back to the page that the form was sent from: the booking, or the list, at its next request. */
   async function backToSource(visit: Visit, booking: BookingDocument, flash: Flash): Promise<Answer> {
-    const list = listOfForm(visit.form);
+    const list = listOfForm(visit);
     if (list === undefined) return { go: pathOf(visit, booking), flash };
     const next = await nextRequestPath(queries, visit, list, booking);
     // Without the row, to which the page would scroll: the message that explains the problem is at the top.
@@ -159,7 +161,7 @@ function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = {}
   const reason = reasonField(visit, { label, hint, required: isCommunity, problems });
   const content = html`${listField(form.all('list')[0])}${sourceFields(visit)}${hiddenField('was', status)}
 ${summaryOf(booking, isCommunity ? brandName : spaceName)}
-<p>${status === 'Approved' && `${refunded(booking, account, 'will be')} `}The time becomes available to others again.
+<p>${status === 'Approved' && `${refunded(booking, visit, 'will be')} `}The time becomes available to others again.
 This cannot be undone.</p>
 ${reason}
 <div class="row"><button class="button danger">${verb} ${what}</button>${buttonLink(back.href, `Keep ${what}`, 'quiet')}</div>`;
@@ -175,6 +177,7 @@ ${reason}
 /** Asks for confirmation before approving a request whose total is above the amount of the setting. */
 function confirmApproval(
   visit: Pick<Visit, 'csrf' | 'form' | 'via' | 'settings'>,
+  amount: AmountFormat,
   request: BookingDocument,
 ): PageContent {
   const { bookingId, totalPrice, currency } = request;
@@ -201,9 +204,10 @@ ${hours(booking.startHour, booking.freeFrom)} <span class="muted nowrap">${zoneN
 
 const refunded = (
   { totalPrice, currency }: Pick<BookingDocument, 'totalPrice' | 'currency'>,
-  account: Account,
+  { account, amount }: Pick<Visit, 'account' | 'amount'>,
   verb: 'was' | 'will be',
-): string => `${amount(totalPrice, currency)} ${verb} refunded to ${account.kind === 'Brand' ? 'you' : 'the brand'}.`;
+): string =>
+  `${amount?.(totalPrice, currency) ?? 'What was charged'} ${verb} refunded to ${account.kind === 'Brand' ? 'you' : 'the brand'}.`;
 
 /** The page of the list to show after a request was answered: at the next request. */
 async function nextRequestPath(

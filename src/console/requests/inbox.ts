@@ -5,7 +5,6 @@ import { expiryOf } from '../../domain/booking-moments.ts';
 import { beginningOf } from '../../domain/cut-text.ts';
 import type { Space } from '../../domain/space.ts';
 import {
-  amount,
   capitalised,
   counted,
   duration,
@@ -32,6 +31,7 @@ import {
   decisionForms,
   type FormPage,
   listField,
+  mayApprove,
   reasonSuggestions,
   requestName,
 } from './decision-forms.ts';
@@ -59,7 +59,7 @@ const MESSAGE_SHOWN = 160;
 export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps): void {
   community.get('/console/inbox', 'Viewer', async (visit) => {
     const spaces = await queries.spaces.list(visit.account);
-    const list = requestList(visit.query);
+    const list = requestList(visit.query, visit);
     const problems = problemsAmong(list, spaces);
     const content = hasProblems(problems)
       ? { main: html`<p>Fix the fields to see the requests.</p>`, isEmpty: false }
@@ -76,7 +76,7 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
       flash: noticeOf(visit.query, list),
       main: html`<div id="unread-questions" data-live-region>${await unreadQuestions(queries, visit)}</div>
 ${await movesToAnswer(queries, visit)}${
-  (!content.isEmpty || isFiltered(list)) && filterForm(list, spaces, problems)
+  (!content.isEmpty || isFiltered(list)) && filterForm(visit, list, spaces, problems)
 }${content.main}`,
     };
   });
@@ -218,24 +218,26 @@ function rowView(visit: Visit, row: Row, formPage: FormPage, isPicked: boolean):
   const pick =
     isLetIn(brand.standing) &&
     isOpen &&
+    waiting.every((one) => mayApprove(visit, one)) &&
     html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${idsOf(waiting)}"
 aria-label="Select ${requestName(request)}${waiting.length > 1 && ' and its series'}"${flag('checked', isPicked)}></label>`;
   return html`<article class="request-row${!mayAnswer && ' is-read'}" id="${id}" aria-labelledby="${title}" tabindex="-1"
 data-live-region data-key="${key}">${mayAnswer && html`<div class="pick">${pick}</div>`}
 <div class="who"><h2 id="${title}"><a class="whole" href="/console/bookings/${request.bookingId}">
-${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${details}</div>${factsView(row, visit.now)}${
+${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${details}</div>${factsView(visit, row)}${
     isPending ? mayAnswer && formsView(visit, row, formPage) : decidedView(row, answered)
   }</article>`;
 }
 
-function factsView({ request, waiting, days, beside, answered }: Row, now: number): Html {
-  if (waiting.length > 1) return html`${seriesDaysView(waiting, beside)}${seriesTermsView(waiting, now)}`;
+function factsView(visit: Visit, { request, waiting, days, beside, answered }: Row): Html {
+  const { now } = visit;
+  if (waiting.length > 1) return html`${seriesDaysView(waiting, beside)}${seriesTermsView(visit, waiting, now)}`;
   const approved = days.filter(({ status }) => status !== 'Cancelled');
   if (answered !== undefined && days.length > 1)
     return html`${seriesDaysView(days, [])}${
-      approved.length > 0 ? seriesTermsView(approved, undefined) : html`<div class="terms"></div>`
+      approved.length > 0 ? seriesTermsView(visit, approved, undefined) : html`<div class="terms"></div>`
     }`;
-  const terms = termsView(request, answered === undefined ? now : undefined);
+  const terms = termsView(visit, request, answered === undefined ? now : undefined);
   return html`${whatView(request, beside[0] ?? NOTHING_BESIDE)}${terms}`;
 }
 
@@ -254,11 +256,14 @@ const whatView = (request: ReadableBooking, beside: Beside): Html =>
 <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p>${spaceName(request)}${warnings(request, beside)}</div>`;
 
 /** What it earns, and when it expires. @param now undefined for a request that was answered */
-function termsView(request: ReadableBooking, now: number | undefined): Html {
+function termsView({ amount }: Visit, request: ReadableBooking, now: number | undefined): Html {
   const { eventFee, totalPrice, currency, timeZone } = request;
   const expiry = expiryOf(request);
-  return html`<div class="terms"><p>You earn <strong>${amount(eventFee, currency)}</strong><br>
-<span class="muted small">The brand pays <span class="nowrap">${amount(totalPrice, currency)}</span></span></p>${
+  return html`<div class="terms">${
+    amount &&
+    html`<p>You earn <strong>${amount(eventFee, currency)}</strong><br>
+<span class="muted small">The brand pays <span class="nowrap">${amount(totalPrice, currency)}</span></span></p>`
+  }${
     now !== undefined &&
     html`<p class="small">${
       expiry > now ? html`Expires <strong class="nowrap">${fromNow(expiry, now)}</strong>` : 'Expired'
@@ -321,7 +326,7 @@ const ORDERS = [
 ];
 
 /** The filter and the order. Open while one of them is set. */
-function filterForm(list: RequestList, spaces: readonly Space[], problems: Problems): Html {
+function filterForm({ amount }: Visit, list: RequestList, spaces: readonly Space[], problems: Problems): Html {
   const { typed } = list;
   const isUsed = isFiltered(list) || list.sort === 'date';
   const names = spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(name) }));
@@ -331,7 +336,11 @@ function filterForm(list: RequestList, spaces: readonly Space[], problems: Probl
 <form class="fields" method="get" action="/console/inbox"><div class="fields-row">
 ${select({ ...control('space', 'Space'), options: [{ value: '', label: 'All spaces' }, ...names] })}
 ${dateField(control('from', 'From'))}${dateField(control('to', 'Until'))}
-${field({ ...control('min', 'Minimum total'), attributes: money })}${field({ ...control('max', 'Maximum total'), attributes: money })}
+${
+  amount &&
+  html`${field({ ...control('min', 'Minimum total'), attributes: money })}
+${field({ ...control('max', 'Maximum total'), attributes: money })}`
+}
 ${select({ ...control('sort', 'Order'), options: ORDERS })}
 </div><div class="row"><button class="button quiet">Show</button>${
     isUsed && html`<a href="/console/inbox">Show all requests</a>`

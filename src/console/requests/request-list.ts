@@ -7,6 +7,7 @@ import { placeIn, type RequestFilter, type RequestOrder } from '../../queries/re
 import { addressOf, type Fields, queryOf } from '../parts/links.ts';
 import { readRange } from '../parts/typed-dates.ts';
 import { Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 
 /** Rows that an open page can keep. */
 export const MAX_SHOWN = 24;
@@ -32,18 +33,22 @@ export type RequestList = {
 /** A place in the order of the list (`placeIn`). */
 export type Cursor = readonly (string | number)[];
 
-/** Reads the address of the inbox. */
-export function requestList(query: Form): RequestList {
+/** Reads the address of the inbox. For a member who does not see amounts, it is not filtered by them, which would tell them. */
+export function requestList(query: Form, visit: Pick<Visit, 'amount'>): RequestList {
   const typed = query.texts(FIELDS);
   const range = readRange(typed);
   const problems: Record<string, string> = { ...range.problems };
-  const amount = (name: 'min' | 'max') => {
+  const amountIn = (name: 'min' | 'max') => {
     const text = typed[name];
+    if (text !== '' && visit.amount === undefined) {
+      problems[''] = 'You do not see amounts, so you cannot filter by them.';
+      return undefined;
+    }
     const parsed = text === '' ? undefined : parseAmount(text);
     if (text !== '' && parsed === undefined) problems[name] = `This ${AMOUNT_RULE}.`;
     return parsed;
   };
-  const [min, max] = [amount('min'), amount('max')];
+  const [min, max] = [amountIn('min'), amountIn('max')];
   if (min !== undefined && max !== undefined && min > max) problems.max = 'The maximum is less than the minimum.';
   const space = idOf(typed.space);
   // By default the request that expires first comes first.
@@ -70,11 +75,12 @@ export const problemsAmong = (list: RequestList, spaces: readonly Pick<Space, 's
 const isMoment = (ms: number): boolean => ms >= 0 && ms < Date.UTC(10_000, 0);
 
 /** The list that a form was sent from: its field `list` holds the query. Undefined if it was sent from another page. */
-export function listOfForm(form: Form): RequestList | undefined {
+export function listOfForm(visit: Pick<Visit, 'form' | 'amount'>): RequestList | undefined {
+  const { form } = visit;
   const [address] = form.all('list');
   if (address === undefined) return undefined;
   const query = Object.fromEntries(new URLSearchParams(address));
-  return requestList(new Form({ ...query, ...form.texts(['shown', 'since']) }));
+  return requestList(new Form({ ...query, ...form.texts(['shown', 'since']) }), visit);
 }
 
 /** The ids in a text such as `12.13`: a row of several requests has all of theirs. */

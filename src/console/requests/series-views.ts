@@ -60,11 +60,14 @@ ${first.status.toLowerCase()})`;
 }
 
 /** What the days earn together, and when the first of them expires. @param now undefined once all are answered */
-export function seriesTermsView(days: Days, now: number | undefined): Html {
+export function seriesTermsView({ amount }: Pick<Visit, 'amount'>, days: Days, now: number | undefined): Html {
   const [first] = days.toSorted((a, b) => expiryOf(a) - expiryOf(b));
   const expiry = first && expiryOf(first);
-  return html`<div class="terms"><p>You earn <strong>${totalOf(days, 'eventFee')}</strong><br>
-<span class="muted small">The brand pays <span class="nowrap">${totalOf(days)}</span></span></p>${
+  return html`<div class="terms">${
+    amount &&
+    html`<p>You earn <strong>${totalOf(days, amount, 'eventFee')}</strong><br>
+<span class="muted small">The brand pays <span class="nowrap">${totalOf(days, amount)}</span></span></p>`
+  }${
     now !== undefined &&
     first &&
     expiry !== undefined &&

@@ -1,7 +1,7 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import { isLetIn } from '../../domain/admission.ts';
 import { defined } from '../../domain/defined.ts';
-import { amount, hours, shortDate } from '../../html/formats.ts';
+import { hours, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Beside } from '../../queries/requests.ts';
 import { type Answer, nothingToDo, type PageContent } from '../parts/answer.ts';
@@ -33,7 +33,7 @@ export function seriesPages(routes: ConsoleRoutes, { commands, queries }: PageDe
     const brand = brands.get(booking.brandId) ?? LET_IN;
     const waiting = days.filter(({ status }) => status === 'Pending');
     const [list] = visit.query.all('list');
-    const back = inboxPath(requestList(new Form(Object.fromEntries(new URLSearchParams(list)))));
+    const back = inboxPath(requestList(new Form(Object.fromEntries(new URLSearchParams(list))), visit));
     return {
       title: 'A series, day by day',
       heading: named(booking.brandName),
@@ -72,7 +72,7 @@ export function seriesPages(routes: ConsoleRoutes, { commands, queries }: PageDe
         ),
       undecided: () => 'requested',
     });
-    return { go, flash: messageOf(outcomes, by, 'withdrawn').flash };
+    return { go, flash: messageOf(outcomes, visit, 'withdrawn').flash };
   });
 
   const waitingOf = async (booking: Pick<BookingDocument, 'communityId' | 'brandId' | 'series'>) =>
@@ -97,12 +97,13 @@ function answerForm(
     readonly mayApprove: boolean;
   },
 ): Html {
+  const { amount } = visit;
   const rows = days.map((day, index) => ({ day, other: beside[index]?.first }));
   const waiting = rows.filter(({ day }) => day.status === 'Pending');
   const options = waiting.map(({ day, other }) => ({
     value: String(day.bookingId),
     label: `${shortDate(day.date)}, ${hours(day.startHour, day.freeFrom)}`,
-    hint: html`${amount(day.totalPrice, day.currency)}, <a href="/console/bookings/${day.bookingId}">request
+    hint: html`${amount && `${amount(day.totalPrice, day.currency)}, `}<a href="/console/bookings/${day.bookingId}">request
 #${day.bookingId}</a>${
       other &&
       html`<br>That day: ${hours(other.startHour, other.freeFrom)} ${named(other.brandName)} (${stateOf(other).toLowerCase()})`
@@ -129,6 +130,7 @@ function withdrawPage(
   waiting: readonly BookingDocument[],
   problems: Problems = {},
 ): PageContent {
+  const { amount } = visit;
   const hint = 'The community will see it.';
   const back = { href: pathOf(visit, booking), label: `Booking #${booking.bookingId}` };
   return {
@@ -141,7 +143,7 @@ function withdrawPage(
       withdrawPath(booking.bookingId),
       'card fields narrow',
     )`${viaField(visit)}${hiddenField('shown', idsOf(waiting))}
-<p>${named(booking.spaceName)}, ${totalOf(waiting)} in all:</p>
+<p>${named(booking.spaceName)}${amount && `, ${totalOf(waiting, amount)} in all`}:</p>
 <ul class="bullets">${waiting.map((day) => html`<li>${shortDate(day.date)}, ${hours(day.startHour, day.freeFrom)}</li>`)}</ul>
 <p>The times become available to others again. This cannot be undone. Days that were approved stay.</p>
 ${reasonField(visit, { label: 'Reason (optional)', hint, required: false, problems })}

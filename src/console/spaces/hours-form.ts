@@ -4,12 +4,12 @@ import type { PlainDate } from '../../domain/ids.ts';
 import { CANCEL_HOURS, GAP_HOURS, HORIZON_DAYS, HOUR, MAX_YEARS_AHEAD, NOTICE_HOURS } from '../../domain/limits.ts';
 import { formatAmount, parseAmount } from '../../domain/pricing.ts';
 import { datesFrom, type SeenTerms, type Space } from '../../domain/space.ts';
-import { amount } from '../../html/formats.ts';
 import { flag, type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { dateField, errorText, field, hiddenField } from '../parts/forms.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 
 /** The hours of a day as they are typed. */
 type TypedHours = { readonly from: string; readonly to: string; readonly fee: string };
@@ -161,7 +161,7 @@ const numberIn = (text: string): number =>
   /^\d{1,12}(?:[.,]\d+)?$/.test(text) ? Number(text.replace(',', '.')) : Number.NaN;
 
 export type FormOptions = {
-  readonly currency: string;
+  readonly visit: Pick<Visit, 'amount' | 'settings'>;
   readonly earliest: PlainDate;
   /** What the reader has just used, to continue there: the button that copies, the one that adds dates, or the row of a date. */
   readonly focus?: 'copy' | 'more' | number | undefined;
@@ -172,13 +172,13 @@ export function hoursFields(
   space: Space,
   typed: TypedTerms,
   problems: Problems,
-  { currency, earliest, focus }: FormOptions,
+  { visit: { amount, settings }, earliest, focus }: FormOptions,
 ): Html {
   const fee = formatAmount(space.eventFee);
   return html`<button hidden name="do" value="save">Save</button>
 <fieldset class="stack full"><legend><h2>Hours by weekday</h2></legend>
 <p class="muted small">Events start from the first hour on and before the last, ${HOUR.min} to ${HOUR.max}. A day without a fee
-of its own has the fee of the space, ${amount(space.eventFee, currency)}.</p>
+of its own has the fee of the space${amount && `, ${amount(space.eventFee, settings.currency)}`}.</p>
 <ul class="day-rows">${typed.days.map((day, index) => dayRow(index, day, fee, problems))}</ul>
 <div><button class="button quiet small" name="do" value="copy"${flag('autofocus', focus === 'copy')}>
 Copy Monday to Tuesday–Friday</button></div></fieldset>

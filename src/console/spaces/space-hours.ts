@@ -170,7 +170,7 @@ export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: 
   ): Promise<PageContent> {
     const { spaceId } = space;
     const today = todayIn(visit, space);
-    const options = { currency: visit.settings.currency, earliest: today, focus };
+    const options = { visit, earliest: today, focus };
     const content = html`${viaField(visit)}${seenField(seen, today)}
 ${outside.length > 0 && outsideNotice(outside)}${hoursFields(space, typed, problems, options)}
 ${otherSpaces(await othersOf(visit, space), also, problems, copiesFees(visit.form))}
@@ -380,5 +380,5 @@ const changedKeys = (
     .filter(isPlainDate)
     .filter((date) => !isDeepStrictEqual(before.get(date), now.get(date)));
 
-const textOn = (day: DayHours | 'closed' | undefined, { settings }: CommunityVisit): string =>
-  day === undefined ? 'without hours of its own' : dayText(day, settings.currency);
+const textOn = (day: DayHours | 'closed' | undefined, visit: CommunityVisit): string =>
+  day === undefined ? 'without hours of its own' : dayText(day, visit);

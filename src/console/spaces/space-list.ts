@@ -5,7 +5,7 @@ import type { Photo } from '../../domain/photos.ts';
 import { priceOf } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
 import { horizonOf } from '../../domain/time-slots.ts';
-import { amount, clock, duration, hours, zoneName } from '../../html/formats.ts';
+import { clock, duration, hours, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { coverOf } from '../../html/photo-views.ts';
@@ -15,7 +15,7 @@ import { actionButton, confirm } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { spacePage, spacesWithSearch } from '../parts/space-pages.ts';
 import { column, dataTable, labelledColumn, rowHeading } from '../parts/tables.ts';
-import { may, type Settings, type Visit } from '../parts/visit.ts';
+import { may, type Visit } from '../parts/visit.ts';
 
 export const PATH = '/console/spaces';
 
@@ -49,29 +49,32 @@ export const LABELS = {
 /** The form's fields as they were typed. */
 export type Typed = Readonly<Record<keyof typeof LABELS, string>>;
 
-/** The terms as pages show them. */
-export const shownTerms = (space: Space, currency: string): Typed => ({
+/** How pages show amounts to their reader. */
+type Priced = Pick<Visit, 'amount' | 'settings'>;
+
+/** The terms as pages show them. The fee is empty for members who do not see amounts. */
+export const shownTerms = (space: Space, { amount, settings }: Priced): Typed => ({
   name: namedText(space.name),
   windowStart: clock(space.windowStart),
   windowEnd: clock(space.windowEnd),
   durationHours: duration(space.durationHours),
-  eventFee: amount(space.eventFee, currency),
+  eventFee: amount?.(space.eventFee, settings.currency) ?? '',
   answerHours: duration(space.answerHours),
 });
 
 /** `09:00–21:00`, with the fee if the day has one of its own; `closed`. */
-export function dayText(day: DayHours | 'closed', currency: string): string {
+export function dayText(day: DayHours | 'closed', { amount, settings }: Priced): string {
   if (day === 'closed') return 'closed';
-  const fee = day.eventFee === undefined ? '' : ` for ${amount(day.eventFee, currency)}`;
+  const fee = day.eventFee === undefined || !amount ? '' : ` for ${amount(day.eventFee, settings.currency)}`;
   return `${hours(day.windowStart, day.windowEnd)}${fee}`;
 }
 
 /** The hours of the week: `09:00–22:00`, or `Mon–Fri 09:00–21:00, Sat 10:00–18:00 for $600.00, Sun closed`. */
-export function weekText(space: Space, currency: string): string {
+export function weekText(space: Space, priced: Priced): string {
   if (!space.week?.length) return hours(space.windowStart, space.windowEnd);
   const runs: { readonly from: string; to: string; readonly text: string }[] = [];
   for (const [index, day] of space.week.entries()) {
-    const [name, text] = [WEEKDAYS[index]?.slice(0, 3) ?? '', dayText(day, currency)];
+    const [name, text] = [WEEKDAYS[index]?.slice(0, 3) ?? '', dayText(day, priced)];
     const last = runs.at(-1);
     if (last?.text === text) last.to = name;
     else runs.push({ from: name, to: name, text });
@@ -160,7 +163,7 @@ ${isManager && buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</di
   const shown = spacePage(groups, visit.query);
   const zone = onlyZone(shown.matching);
   const tables = shown.groups.map(
-    ({ name, spaces }) => html`${groupHeading(name)}${spaceTable(spaces, name, zone, visit.settings)}`,
+    ({ name, spaces }) => html`${groupHeading(name)}${spaceTable(visit, spaces, name, zone)}`,
   );
   return {
     ...page,
@@ -172,15 +175,11 @@ ${isManager && buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</di
 const groupHeading = (name: string | undefined): Html | undefined =>
   name === undefined ? undefined : html`<h2>${named(name)}</h2>`;
 
-function spaceTable(
-  spaces: readonly Space[],
-  group: string | undefined,
-  zone: string | undefined,
-  { currency, serviceFeePercent }: Settings,
-): Html {
-  const total = ({ eventFee }: Space) => amount(priceOf(eventFee, serviceFeePercent).totalPrice, currency);
+function spaceTable(visit: Visit, spaces: readonly Space[], group: string | undefined, zone: string | undefined): Html {
+  const { amount, settings } = visit;
+  const { currency, serviceFeePercent } = settings;
   const term = (name: keyof typeof LABELS, classes: string, label: string = LABELS[name]) =>
-    labelledColumn<Space>(label, classes, (space) => shownTerms(space, currency)[name]);
+    labelledColumn<Space>(label, classes, (space) => shownTerms(space, visit)[name]);
   const caption = group === undefined ? 'Spaces' : namedText(group);
   return dataTable({ caption, classes: 'lines' }, spaces, [
     rowHeading(
@@ -192,13 +191,16 @@ function spaceTable(
       'Opening hours',
       'long',
       (space) =>
-        html`${weekText(space, currency)}${
+        html`${weekText(space, visit)}${
           space.timeZone !== zone && html` <span class="muted small">${zoneName(space.timeZone)}</span>`
         }`,
     ),
     term('durationHours', 'nowrap'),
-    term('eventFee', 'number', 'You earn'),
-    labelledColumn('Brands pay', 'number', total),
+    amount !== undefined && term('eventFee', 'number', 'You earn'),
+    amount !== undefined &&
+      labelledColumn('Brands pay', 'number', ({ eventFee }) =>
+        amount(priceOf(eventFee, serviceFeePercent).totalPrice, currency),
+      ),
     term('answerHours', 'nowrap'),
     column('Status', 'state', openBadge),
   ]);
@@ -210,11 +212,15 @@ ${buttonLink(`${PATH}/${space.spaceId}`, html`Edit<span class="visually-hidden">
 ${openOrClose(visit, space)}</div>`;
 
 /** The facts of a space that brands ask for. */
-export function termFacts(space: Space, { currency, serviceFeePercent }: Settings): Html {
-  const terms = shownTerms(space, currency);
+export function termFacts(space: Space, visit: Priced): Html {
+  const { amount, settings } = visit;
+  const { currency, serviceFeePercent } = settings;
+  const terms = shownTerms(space, visit);
   const { totalPrice } = priceOf(space.eventFee, serviceFeePercent);
-  return html`<dt>${LABELS.durationHours}</dt><dd>${terms.durationHours}</dd>
-<dt>You earn</dt><dd>${terms.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
+  return html`<dt>${LABELS.durationHours}</dt><dd>${terms.durationHours}</dd>${
+    amount &&
+    html`<dt>You earn</dt><dd>${terms.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>`
+  }
 <dt>${LABELS.answerHours}</dt><dd>${terms.answerHours}</dd>`;
 }
 
@@ -225,6 +231,6 @@ function card(visit: Visit, space: Space, photos: readonly Photo[]): Html {
   return html`<li class="card">${coverOf(space, photos, { sizes: '(width < 40rem) 90vw, 24rem' })}
 <div class="row apart"><h2><a href="${PATH}/${space.spaceId}">${named(space.name)}</a></h2>
 ${openBadge(space)}</div>
-<dl class="facts"><dt>Opening hours</dt><dd>${weekText(space, visit.settings.currency)}</dd>${termFacts(space, visit.settings)}</dl>
+<dl class="facts"><dt>Opening hours</dt><dd>${weekText(space, visit)}</dd>${termFacts(space, visit)}</dl>
 ${may(visit, 'Manager') && cardActions(visit, space)}</li>`;
 }

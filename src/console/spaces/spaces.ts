@@ -147,7 +147,7 @@ function editPage(
     problems,
     main: html`${postForm(visit, `${PATH}/${spaceId}`, 'card fields narrow')`${content}`}
 <section class="card narrow"><h2>Hours by weekday and date</h2>
-<p>${weekText(space, visit.settings.currency)}.${rulesText(space)}</p>
+<p>${weekText(space, visit)}.${rulesText(space)}</p>
 <div>${buttonLink(withVia(visit, hoursPath(spaceId)), 'Change hours and rules', 'quiet')}</div></section>
 <section class="card narrow"><h2>Description</h2>
 <p>${factsLine(space.facts) || 'Brands read nothing about this space yet.'}</p>
@@ -168,8 +168,8 @@ function termsPage(visit: Visit, space: Space, description: SpaceDescription): P
     back: backTo(visit, { href: PATH, label: 'Spaces' }),
     actions: openBadge(space),
     main: html`<section class="card narrow"><h2 class="visually-hidden">Terms</h2>
-<p>${weekText(space, visit.settings.currency)}.${rulesText(space)}</p>
-<dl class="facts">${termFacts(space, visit.settings)}</dl>
+<p>${weekText(space, visit)}.${rulesText(space)}</p>
+<dl class="facts">${termFacts(space, visit)}</dl>
 <p class="muted small">A Manager of the community can change them.</p></section>${descriptionView(description, {})}
 <p class="muted small"><a href="${historyOf('space', space.spaceId, visit)}">Change history</a></p>`,
   };
@@ -183,7 +183,7 @@ function changedPage(visit: Visit, typed: Typed, seen: SpaceTerms, { space, chan
   const before = typedOf({ ...space, ...seen });
   const now = typedOf(space);
   const both = keysOf(LABELS).filter((term) => typed[term] !== now[term] && typed[term] !== before[term]);
-  const terms = shownTerms(space, visit.settings.currency);
+  const terms = shownTerms(space, visit);
   const who = [...new Set(changed.map(({ by }) => actorOrYou(visit, by)))].join(' and ');
   const problems: Record<string, string> = {
     '': `This space was changed by ${who} in the meantime. Your changes weren't saved. Review and save again.`,
@@ -200,7 +200,7 @@ function changedPage(visit: Visit, typed: Typed, seen: SpaceTerms, { space, chan
 /** Answers a form that lacks the terms it was made from. */
 function outdatedFormPage(visit: Visit, typed: Typed, space: Space): Answer {
   const now = typedOf(space);
-  const terms = shownTerms(space, visit.settings.currency);
+  const terms = shownTerms(space, visit);
   const different = keysOf(LABELS).filter((term) => typed[term] !== now[term]);
   const problems = Object.fromEntries(different.map((term) => [term, `“${LABELS[term]}” is now ${terms[term]}.`]));
   return { ...editPage(visit, space, typed, { '': FORM_OUTDATED, ...problems }), status: 409 };

@@ -6,7 +6,9 @@ import type { NamedChange, Topic } from '../../domain/account-change.ts';
 import { ownerOfFeed } from '../../domain/calendar-feed.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PermissionName } from '../../domain/permissions.ts';
-import { amount, capitalised, clock, counted, duration, momentIn, zoneName } from '../../html/formats.ts';
+import { isRole, ROLE_NAMES } from '../../domain/roles.ts';
+import { withoutAmounts } from '../../domain/shown-amounts.ts';
+import { capitalised, clock, counted, duration, momentIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { actorText } from '../parts/actor-view.ts';
 import type { Link } from '../parts/answer.ts';
@@ -50,8 +52,10 @@ export function historyPages(routes: Routes, { queries }: PageDeps): void {
       ...cursors,
       limit: PER_PAGE,
     });
-    const changes = may(visit, 'Manager') ? found : found.map(withoutAddress);
-    const format = { currency: visit.settings.currency, zone, spaces: await spaceNamesIn(account, changes) };
+    const shown = may(visit, 'Manager') ? found : found.map(withoutAddress);
+    const changes = visit.amount === undefined ? shown.map(withoutAmounts) : shown;
+    const spaces = await spaceNamesIn(account, changes);
+    const format = { amount: visit.amount, currency: visit.settings.currency, zone, spaces };
     const single = of === undefined ? undefined : changes[0];
     const only = single && html`Only ${subjectText(single)}. `;
     return {
@@ -111,7 +115,11 @@ function pageOf(visit: Pick<Visit, 'via'>, { of, name = 'Space' }: NamedChange):
 type SpaceNames = ReadonlyMap<number, string>;
 
 /** How the values of changes are written. */
-type ValueFormat = { readonly currency: string; readonly zone: string; readonly spaces: SpaceNames };
+type ValueFormat = Pick<Visit, 'amount'> & {
+  readonly currency: string;
+  readonly zone: string;
+  readonly spaces: SpaceNames;
+};
 
 function spacesNamedIn(event: NamedChange['event']): readonly number[] {
   if (event.type === 'ClosureAdded') return event.data.spaceIds.slice(0, MOST_NAMED);
@@ -222,10 +230,13 @@ const VERBS: { readonly [T in EventType]?: string } = {
   SubjectForgotten: 'had its personal texts erased',
 } satisfies { readonly [T in AccountEvent]: string };
 
+/** A role of a later release has no name here. */
+const roleName = (role: string): string => (isRole(role) ? ROLE_NAMES[role] : role);
+
 /** What happened to the subject. For a member, with the role. */
 function verbOf(event: NamedChange['event']): string {
-  if (event.type === 'MemberAdded') return `became a ${event.data.role}`;
-  if (event.type === 'MemberRoleChanged') return `is a ${event.data.role} now`;
+  if (event.type === 'MemberAdded') return `became a ${roleName(event.data.role)}`;
+  if (event.type === 'MemberRoleChanged') return `is a ${roleName(event.data.role)} now`;
   if (event.type === 'ClosureAdded' && event.data.replaces !== undefined) return 'was changed';
   return VERBS[event.type] ?? 'changed';
 }
@@ -263,7 +274,8 @@ const LABELS: Readonly<Record<string, string>> = {
 /** A change in one line. If it changed several fields, they open below, one per line. */
 function withDetails(sentence: Html, { event, before, replaced }: NamedChange, format: ValueFormat): Html {
   const lines = Object.entries(changesOf({ event, ...defined({ before, replaced }) })).filter(
-    ([field]) => field in LABELS && (field !== 'name' || before !== undefined),
+    // Without amounts, hours of which only the fee changed are the same.
+    ([field, { from, to }]) => field in LABELS && from !== to && (field !== 'name' || before !== undefined),
   );
   const values = ({ from, to }: (typeof lines)[number][1], field: string) =>
     html`${
@@ -288,7 +300,7 @@ function spacesText(ids: readonly number[], names: SpaceNames): string {
 
 const isPermission = (name: string): name is PermissionName => Object.hasOwn(PERMISSION_LABELS, name);
 
-function valueText(field: string, value: string | number, { currency, zone, spaces }: ValueFormat): string {
+function valueText(field: string, value: string | number, { amount, currency, zone, spaces }: ValueFormat): string {
   if (field === 'spaceId' || field === 'spaces') return spacesText(String(value).split(', ').map(Number), spaces);
   if (field === 'scopes')
     return String(value)
@@ -302,7 +314,7 @@ function valueText(field: string, value: string | number, { currency, zone, spac
       .join(', ');
   if (field === 'previousSecretUntil') return `${momentIn(zone, value)} ${zoneName(zone)}`;
   if (typeof value === 'string') return value;
-  if (field === 'eventFee') return amount(Math.round(value * 100), currency);
+  if (field === 'eventFee') return amount?.(Math.round(value * 100), currency) ?? '';
   if (field === 'windowStart' || field === 'windowEnd') return clock(value);
   return field.endsWith('Hours') ? duration(value) : String(value);
 }

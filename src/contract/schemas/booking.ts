@@ -12,7 +12,7 @@ import type { BookingId, SpaceId } from '../../domain/ids.ts';
 import { CAPACITY, IDEMPOTENCY_KEY, MESSAGE, REASON } from '../../domain/limits.ts';
 import { picked } from '../../domain/picked.ts';
 import { BOOKING_STATUSES } from '../../domain/space-day.ts';
-import { Hour, Id, OneOf, PlainDate, Text, Timestamp } from './scalars.ts';
+import { Amount, Hour, Id, OneOf, PlainDate, Text, Timestamp } from './scalars.ts';
 
 type DetailSchemas = { readonly [F in keyof Required<BookingDetails>]: TSchema };
 
@@ -75,12 +75,10 @@ const commonFields = {
   startHour,
   endHour: Hour('End, 24-hour clock: startHour + durationHours, rounded up to a whole hour, at most 23.'),
   status: BookingStatus,
-  totalPrice: Type.Number({
-    minimum: 0,
-    description:
-      'Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals.',
-  }),
 };
+
+const TOTAL_PRICE =
+  'Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals.';
 
 const brandName = Type.String({ description: 'Name of the brand, as of the request.' });
 
@@ -106,6 +104,7 @@ const BookingMove = Type.Object(
 const ownFields = {
   id: Id<BookingId>('Unique booking identifier.'),
   ...commonFields,
+  totalPrice: Amount(TOTAL_PRICE),
   createdAt: Timestamp('Creation, UTC.'),
   usageHours: UsageHours,
   move: Type.Optional(BookingMove),
@@ -141,7 +140,7 @@ export const AssistantBooking = Type.Object(
     cancelUntil: Type.Optional(
       Timestamp('Until when the brand can cancel it, UTC. Absent: until the event starts, or it is over or cancelled.'),
     ),
-    refund: Type.Optional(Type.Number({ description: 'What was refunded when it was cancelled.' })),
+    refund: Amount('What was refunded when it was cancelled.'),
     writtenByBrand: Type.Optional(
       Type.Object(
         { brandName, ...picked(ResponseDetails, PERSONAL_DETAILS) },
@@ -157,6 +156,7 @@ export type AssistantBooking = Static<typeof AssistantBooking>;
 const bookingData = {
   bookingId: Id<BookingId>('Unique booking identifier.'),
   ...commonFields,
+  totalPrice: Type.Number({ minimum: 0, description: TOTAL_PRICE }),
   ...otherDetails,
   brandName,
 };

@@ -9,7 +9,7 @@ import {
   NAME,
   SEARCH,
 } from '../../domain/limits.ts';
-import { Id, OneOf, PlainDate, Text } from './scalars.ts';
+import { Amount, Id, OneOf, PlainDate, Text } from './scalars.ts';
 
 /** More than one customer ever books, and as many as every language counts. */
 const MOST = 2 ** 31 - 1;
@@ -52,7 +52,7 @@ export const CustomerDto = Type.Object(
       maximum: MOST,
       description: 'Bookings and requests that it cancelled itself.',
     }),
-    paid: Type.Number({ description: 'What it was charged and not refunded.' }),
+    paid: Amount('What it was charged and not refunded.'),
     lastDate: Type.Optional(PlainDate('The latest date of a booking.')),
   },
   { title: 'CustomerDto', description: 'A customer of a community.' },

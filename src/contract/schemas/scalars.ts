@@ -20,6 +20,12 @@ export const PlainDate = (description: string) =>
 export const Timestamp = (description: string) =>
   Type.Unsafe<Moment>(Type.String({ format: 'date-time', description }));
 
+/** An amount in responses. */
+export const Amount = (description: string) =>
+  Type.Optional(
+    Type.Number({ minimum: 0, description: `${description} Absent for an app of a member without amounts.` }),
+  );
+
 /** A text sent by callers. JSON Schema counts code points, as the rules do. */
 export const Text = ({ min, max }: TextLimit, description: string) =>
   Type.String({ ...(min > 0 && { minLength: min }), maxLength: max, description });

@@ -4,7 +4,7 @@ import type { CommunityId, SpaceId } from '../../domain/ids.ts';
 import { RATING } from '../../domain/limits.ts';
 import { HouseDto, HouseFactsDto, spaceFacts, spaceTexts } from './description.ts';
 import { Photos } from './photo.ts';
-import { Hour, Id, OneOf, PlainDate } from './scalars.ts';
+import { Amount, Hour, Id, OneOf, PlainDate } from './scalars.ts';
 
 const named = {
   name: Type.String({ description: 'Display name of the space.' }),
@@ -17,17 +17,14 @@ const terms = {
   windowStart: Hour('Earliest start hour, 24-hour clock.'),
   windowEnd: Hour('Latest hour of the booking window, 24-hour clock.'),
   durationHours: Type.Number({ description: 'Fixed length of an event, in hours.' }),
-  totalPrice: Type.Number({
-    minimum: 0,
-    description: 'The price of an event for the brand, including the service fee. At most two decimals.',
-  }),
+  totalPrice: Amount('The price of an event for the brand, including the service fee. At most two decimals.'),
   currency: Type.String({ description: 'The currency of the service, an ISO 4217 code.' }),
 };
 
 const dayTerms = {
   windowStart: Hour('Earliest start hour of the day.'),
   windowEnd: Hour('Latest hour of the booking window of the day.'),
-  totalPrice: Type.Number({ minimum: 0, description: 'The price of an event of the day, including the service fee.' }),
+  totalPrice: Amount('The price of an event of the day, including the service fee.'),
 };
 
 const { windowStart, windowEnd, totalPrice } = dayTerms;
@@ -41,7 +38,7 @@ const hoursAndRules = {
         open: Type.Boolean({ description: 'Whether events can start on this weekday. Special hours of a date win.' }),
         windowStart: Type.Optional(windowStart),
         windowEnd: Type.Optional(windowEnd),
-        totalPrice: Type.Optional(totalPrice),
+        totalPrice,
       }),
       {
         description:
@@ -137,10 +134,7 @@ export const FoundSpace = Type.Object(
         Type.Object({
           date: PlainDate('In the time zone of the space.'),
           openHours: Type.Array(Hour('A start hour.'), { description: 'Start hours that can be booked.' }),
-          totalPrice: Type.Number({
-            minimum: 0,
-            description: 'The price of an event of the day, with the service fee.',
-          }),
+          totalPrice: Amount('The price of an event of the day, with the service fee.'),
         }),
         { description: 'Of the days that were asked for, those on which the space is free. Absent if none were.' },
       ),

@@ -1,4 +1,5 @@
 import { permissionsText } from '../../contract/permission-labels.ts';
+import { ROLE_NAMES } from '../../domain/roles.ts';
 import { momentInUtc, shortened } from '../../html/formats.ts';
 import { namedText } from '../../html/html.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
@@ -72,13 +73,16 @@ async function actorName({ user }: Deps, by: string): Promise<string> {
 async function roleChanged(deps: Deps, { about, reader }: About): Promise<Written | Skipped> {
   if (reader.role !== about.role) return { skipped: 'The role changed again meanwhile.' };
   return {
-    subject: `Your role in ${namedText(shortened(reader.accountName))}: ${reader.role}`,
+    subject: `Your role in ${namedText(shortened(reader.accountName))}: ${ROLE_NAMES[reader.role]}`,
     intro: [
-      `Your role in ${namedText(reader.accountName)} is now ${reader.role}.`,
+      `Your role in ${namedText(reader.accountName)} is now ${ROLE_NAMES[reader.role]}.`,
       {
         Manager: 'You may do everything, and decide who belongs to the account.',
         Coordinator: 'You may handle requests, bookings and reviews, and the closed times of a community.',
+        CoordinatorWithoutAmounts:
+          'You may do the same as a Coordinator. Prices, earnings and charges are not shown to you.',
         Viewer: 'You may read requests, bookings, spaces and the history, and change nothing.',
+        ViewerWithoutAmounts: 'You may read the same as a Viewer. Prices, earnings and charges are not shown to you.',
       }[reader.role],
     ],
     facts: [['Changed by', await actorName(deps, String(about.by ?? ''))]],

@@ -10,7 +10,8 @@ import type { Community } from '../../domain/community.ts';
 import { defined } from '../../domain/defined.ts';
 import { addressLine } from '../../domain/description.ts';
 import { RATING, THREAD_MESSAGE } from '../../domain/limits.ts';
-import { amount, clock, hours, longDate, momentIn, shortDate, shortened, zoneName } from '../../html/formats.ts';
+import { isAtLeast } from '../../domain/roles.ts';
+import { clock, hours, longDate, momentIn, shortDate, shortened, zoneName } from '../../html/formats.ts';
 import { namedText } from '../../html/html.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import type { ChosenKind } from '../kinds.ts';
@@ -185,7 +186,15 @@ const isOwnDoing = ({ booking, isCommunity }: Seen): boolean =>
 
 const ANSWER_IT = 'Answer the request';
 const SEE_IT = 'See the request';
-const answerLabel = ({ reader }: Seen): string => (reader.role === 'Viewer' ? SEE_IT : ANSWER_IT);
+const mayAnswer = ({ reader }: Seen): boolean => isAtLeast(reader.role, 'Coordinator');
+const answerLabel = (seen: Seen): string => (mayAnswer(seen) ? ANSWER_IT : SEE_IT);
+
+/** `$115.00 was charged.` Nothing for a reader who does not see amounts. */
+const sentenceOf = (
+  { booking: { currency }, reader: { amount } }: Seen,
+  cents: number,
+  what: string,
+): readonly string[] => (amount === undefined ? [] : [`${amount(cents, currency)} ${what}.`]);
 
 /** How a request was approved. */
 const APPROVED: { readonly [A in ApprovedAtOnce | 'answered']: (seen: Seen) => string } = {
@@ -232,7 +241,7 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
     title: 'Approved',
     intro: [
       APPROVED[seen.booking.approval ?? 'answered'](seen),
-      `${amount(seen.booking.charge ?? seen.booking.totalPrice, seen.booking.currency)} was charged.`,
+      ...sentenceOf(seen, seen.booking.charge ?? seen.booking.totalPrice, 'was charged'),
       `You can cancel until ${momentOf(seen, cancellableUntil(seen.booking))}. What was charged is then refunded.`,
     ],
   }),
@@ -250,10 +259,10 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
     const first = isOwnDoing(seen)
       ? `Your ${what} of ${spaceOf(seen)} was ${isRequest ? 'withdrawn' : 'cancelled'} by your account.`
       : `${seen.other} ${did} ${seen.isCommunity ? 'its' : 'your'} ${what} of ${spaceOf(seen)}.`;
-    const { refund = 0, currency } = seen.booking;
+    const { refund = 0 } = seen.booking;
     return {
       title: isRequest ? 'Withdrawn' : 'Cancelled',
-      intro: [first, ...(refund > 0 ? [`${amount(refund, currency)} was refunded.`] : [])],
+      intro: [first, ...(refund > 0 ? sentenceOf(seen, refund, 'was refunded') : [])],
       action: isRequest ? SEE_IT : 'See the booking',
     };
   },
@@ -280,7 +289,7 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
   Message: (seen) => ({
     title: 'Message',
     intro: [`${seen.other} wrote to you about ${spaceOf(seen)}.`],
-    action: seen.reader.role === 'Viewer' ? 'See the message' : 'Answer the message',
+    action: mayAnswer(seen) ? 'Answer the message' : 'See the message',
   }),
 
   BookingMoveAsked: (seen) => {
@@ -292,7 +301,7 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
         `${seen.other} asks to move the booking of ${spaceOf(seen)}${to}.`,
         'It keeps its hours until you accept, and its price.',
       ],
-      action: seen.reader.role === 'Viewer' ? 'See the booking' : 'Answer the move',
+      action: mayAnswer(seen) ? 'Answer the move' : 'See the booking',
     };
   },
 
@@ -331,16 +340,17 @@ const whenOf = ({ date, startHour, freeFrom, timeZone }: ReadableBooking): strin
 
 /** The facts that the page of the booking shows. */
 function bookingFacts(seen: Seen): readonly (readonly [string, string])[] {
-  const { booking, isCommunity } = seen;
-  const { status, currency, reason, refund = 0 } = booking;
-  const price = (cents: number) => amount(cents, currency);
+  const { booking, isCommunity, reader } = seen;
+  const { status, reason, refund = 0 } = booking;
+  const price = (label: string, cents: number): readonly (readonly [string, string])[] =>
+    reader.amount === undefined ? [] : [[label, reader.amount(cents, booking.currency)]];
   return [
     ...placeOf(seen),
     ...furtherDetails(booking).map(({ label, value }): [string, string] => [label, String(value)]),
-    ...(isCommunity ? ([['You earn', price(booking.eventFee)]] as const) : []),
-    [isCommunity ? 'The brand pays' : 'Total', price(booking.totalPrice)],
+    ...(isCommunity ? price('You earn', booking.eventFee) : []),
+    ...price(isCommunity ? 'The brand pays' : 'Total', booking.totalPrice),
     ...(status === 'Pending' ? ([['Answer by', momentOf(seen, expiryOf(booking))]] as const) : []),
     ...(status === 'Cancelled' && reason ? ([['Reason', reason]] as const) : []),
-    ...(refund > 0 ? ([['Refunded', price(refund)]] as const) : []),
+    ...(refund > 0 ? price('Refunded', refund) : []),
   ];
 }

@@ -1,6 +1,7 @@
 import { roleIn } from '../../auth/memberships.ts';
 import { type Account, accountInWords, accountKey, accountOfKey } from '../../domain/account.ts';
 import { subjectOfUser } from '../../domain/personal-text.ts';
+import { amountFor } from '../../html/amounts.ts';
 import { namedText } from '../../html/html.ts';
 import { type ChosenKind, isAlways, isChosen, type MailKind, mayGet } from '../kinds.ts';
 import type { Compose, Message, NewMail } from '../new-mail.ts';
@@ -110,7 +111,8 @@ export function createCompose(deps: ComposeDeps): Compose {
       const preferences = await deps.preferences.get(userId, accountKey(account));
       if (!wants(preferences, kind, role, spaceId)) return { skipped: 'The user turned this mail off.' };
     }
-    return { account, role, accountName: (await queries.accounts.name(account)) ?? accountInWords(account) };
+    const accountName = (await queries.accounts.name(account)) ?? accountInWords(account);
+    return { account, role, amount: amountFor(role), accountName };
   }
 
   async function write(mail: NewMail, reader: Reader | undefined): Promise<Written | Skipped> {

@@ -5,6 +5,7 @@ import type { PasswordReset } from '../../auth/password-reset.ts';
 import type { SignUps } from '../../auth/sign-ups.ts';
 import type { User, Users } from '../../auth/users.ts';
 import { accountOfKey } from '../../domain/account.ts';
+import { ROLE_NAMES } from '../../domain/roles.ts';
 import { namedText } from '../../html/html.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ContactConfirmation } from '../contact-confirmation.ts';
@@ -43,7 +44,7 @@ export function composeLinks(deps: {
     return mailTo(open.email, {
       subject: `Invitation to act for the ${kind} ${name}`,
       intro: [
-        `${inviter} invites you to act for the ${kind} ${name} as a ${open.role}.`,
+        `${inviter} invites you to act for the ${kind} ${name} as a ${ROLE_NAMES[open.role]}.`,
         'The link works once, for a week. If you do not know this venue or brand, do nothing: you become no member.',
         'A member chose the name in quotes. This service asks for no password in a mail.',
       ],

@@ -3,6 +3,7 @@ import type { Account } from '../../domain/account.ts';
 import type { NamedAddress } from '../../domain/email-address.ts';
 import type { Subject } from '../../domain/personal-text.ts';
 import type { Role } from '../../domain/roles.ts';
+import type { AmountFormat } from '../../html/amounts.ts';
 import type { Queries } from '../../queries/queries.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { AccountContacts } from '../contacts.ts';
@@ -21,7 +22,13 @@ export type Written = Omit<MailText, 'footer' | 'footerLink'> & Partial<Pick<Mes
 export type MailedUser = Pick<User, 'email' | 'memberships'>;
 
 /** The reader of a mail: a member of an account. */
-export type Reader = { readonly account: Account; readonly accountName: string; readonly role: Role };
+export type Reader = {
+  readonly account: Account;
+  readonly accountName: string;
+  readonly role: Role;
+  /** Formats amounts. Undefined if the role does not show them. */
+  readonly amount: AmountFormat | undefined;
+};
 
 export type ComposeDeps = {
   readonly queries: Pick<
