@@ -40,8 +40,8 @@ export function forbiddenPage(
     title: 'Not allowed',
     heading: isForm ? 'Nothing was done' : 'Your role does not allow this',
     status: 403,
-    main: html`<p>You are a ${ROLE_NAMES[role]} of ${named(accountName)}. Only ${who} may ${isForm ? 'do this' : 'open this page'}. A Manager can
-change your role.</p><p>${buttonLink(START_PAGE.href, START_PAGE.label)}</p>`,
+    main: html`<p>You are a ${ROLE_NAMES[role]} of ${named(accountName)}. Only ${who} may
+${isForm ? 'do this' : 'open this page'}. A Manager can change your role.</p><p>${buttonLink(START_PAGE.href, START_PAGE.label)}</p>`,
   };
 }
 

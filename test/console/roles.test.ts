@@ -18,7 +18,7 @@ import { type Running, startDemo } from './console.fixture.ts';
 
 const PASSWORD = 'correct horse battery';
 /** The pages that are about amounts alone. */
-const ABOUT_AMOUNTS = ['/console/charges', '/console/charges.csv'];
+const ABOUT_AMOUNTS = ['/console/charges', '/console/charges.csv', '/console/overview/money.csv'];
 const API = 'service.api.read service.api.write service.api.webhooks service.api.customers';
 
 type Kind = Account['kind'];

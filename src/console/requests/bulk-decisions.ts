@@ -172,7 +172,8 @@ const confirmationLimit = ({ settings, amount }: Visit, above: readonly BookingD
 function aboveLimit(visit: Visit, above: readonly BookingDocument[]): Html {
   const limit = confirmationLimit(visit, above);
   const are = above.length === 1 ? 'is' : 'are';
-  return html`<p>${counted(above.length, 'request')} of them ${are} above ${limit}, so the approval must be confirmed:</p>${listed(visit, above)}`;
+  return html`<p>${counted(above.length, 'request')} of them ${are} above ${limit}, so the approval must be confirmed:</p>
+${listed(visit, above)}`;
 }
 
 /** Asks for the reason that all of the selected requests are declined for. */
