@@ -1,7 +1,6 @@
 import type { Rating } from '../../projections/space-ratings.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
-import { createFirstValues } from '../domain/first-values.ts';
 import type { Cents, CommunityId, PlainDate } from '../domain/ids.ts';
 import { priceOf } from '../domain/pricing.ts';
 import type { NamedSpace, Space } from '../domain/space.ts';
@@ -21,7 +20,7 @@ import type { QueryDeps } from './query-deps.ts';
 import { readableCommunities } from './reviews.ts';
 import type { Searcher } from './search-turns.ts';
 import { createSpaceIndex, type SpaceIndex } from './space-index.ts';
-import type { IndexedDay, IndexedSpace } from './space-table.ts';
+import type { IndexedDay } from './space-table.ts';
 import { createSpaceQueries, isPublished, isVisibleSpace } from './spaces.ts';
 
 export type SpaceSearch = {
@@ -68,6 +67,7 @@ export type SpaceResults = {
 type Candidate = Ranked & {
   /** Its place in the index. */
   readonly at: number;
+  readonly firstFree: PlainDate | undefined;
 };
 
 /**
@@ -79,11 +79,23 @@ export function createSpaceSearch(deps: QueryDeps) {
   const withIndex = createSpaceIndex(deps);
   const { communityOf, communitiesBlocking } = createSpaceQueries(deps);
 
-  /** The communities whose reviews the account may read, among those of rated spaces. */
-  async function readable(by: Searcher, spaces: readonly IndexedSpace[]): Promise<ReadonlySet<CommunityId>> {
-    const rated = new Set(spaces.flatMap(({ space, rating }) => (rating === undefined ? [] : space.communityId)));
+  /** The communities, among those of rated spaces, whose reviews the account may read. */
+  async function readable(by: Searcher, rated: Iterable<CommunityId>): Promise<ReadonlySet<CommunityId>> {
     // A public page has the reviews of its space.
-    return by.kind === 'Stranger' ? rated : readableCommunities({ readModels }, by, rated);
+    return by.kind === 'Stranger' ? new Set(rated) : readableCommunities({ readModels }, by, rated);
+  }
+
+  /** Adds the ratings that the account may read. */
+  async function withRatings(by: Searcher, { spaces }: SpaceIndex, candidates: readonly Candidate[]) {
+    const rated = candidates.filter(({ at }) => spaces[at]?.rating !== undefined);
+    const may = await readable(
+      by,
+      rated.map(({ space }) => space.communityId),
+    );
+    return candidates.map((one) => ({
+      ...one,
+      rating: may.has(one.space.communityId) ? spaces[one.at]?.rating : undefined,
+    }));
   }
 
   return async (search: SpaceSearch): Promise<SpaceResults | Refusal> => {
@@ -106,29 +118,25 @@ export function createSpaceSearch(deps: QueryDeps) {
     days: readonly PlainDate[] | undefined,
     now: number,
   ): Promise<SpaceResults> {
-    const { by, sort = 'fit', offset = 0, limit } = search;
+    const { by, filter, sort = 'fit', offset = 0, limit } = search;
     const compared = comparing(index, search, days, now);
-    const ranking = sort === 'rating' ? await readable(by, index.spaces) : NONE;
-    const { page, ...counts } = await candidatesOf(index, search, compared, ranking);
-    const shown = page.slice(offset, offset + limit);
-    const entries = shown.flatMap(({ at }) => index.spaces[at] ?? []);
+    const all = await candidatesOf(index, search, compared);
+    const ranked = sort === 'rating' ? await withRatings(by, index, all) : all;
+    const page = ranked.toSorted(orderOf(sort, filter)).slice(offset, offset + limit);
     // A list by id works also while the bookings, which say whose reviews the account may read, are not readable.
-    const rated = sort === 'rating' || sort === 'id' ? ranking : await readable(by, entries);
+    const shown = sort === 'rating' || sort === 'id' ? page : await withRatings(by, index, page);
     return {
-      ...counts,
-      spaces: shown.map(({ at, space, price, km }) => {
-        const entry = index.spaces[at];
-        const rating = rated.has(space.communityId) ? entry?.rating : undefined;
-        const { communityName = '', house } = entry ?? {};
+      total: all.length,
+      free: all.filter(({ isFree }) => isFree).length,
+      firstFree: firstOf(all.map(({ firstFree }) => firstFree)),
+      spaces: shown.map(({ at, space, price, km, rating }) => {
+        const { communityName = '', house } = index.spaces[at] ?? {};
         const freeDays = compared.freeDays(space, at);
         return { space, communityName, price, ...defined({ house, km, rating, freeDays }) };
       }),
     };
   }
 }
-
-/** When a space is free, and its price. */
-type Offer = Pick<Candidate, 'isFree' | 'price'> & { readonly firstFree: PlainDate | undefined };
 
 /** A search at a moment, with the days of the index. */
 function comparing(
@@ -170,7 +178,7 @@ function comparing(
 
   return {
     /** Whether a space is free on one of the days, from when, and its price. Undefined if that is too high. */
-    offer(space: Space, at: number): Offer | undefined {
+    offer(space: Space, at: number): Pick<Candidate, 'isFree' | 'firstFree' | 'price'> | undefined {
       let first = -1;
       let least = space.eventFee;
       eachFree(space, at, (index, _, fee) => {
@@ -196,28 +204,16 @@ function comparing(
 const isFoundBy = (by: Searcher, space: Space): boolean =>
   by.kind === 'Stranger' ? isPublished(space) : isVisibleSpace(by, space);
 
-type Candidates = Pick<SpaceResults, 'total' | 'free' | 'firstFree'> & {
-  /** The first ones in the order of the search, up to the end of the page. */
-  readonly page: readonly Candidate[];
-};
-
-/**
- * The spaces that are what the filter asks for.
- * @param rated the communities whose ratings the order depends on
- */
+/** The spaces that are what the filter asks for. */
 async function candidatesOf(
   { spaces }: SpaceIndex,
-  { by, filter, sort = 'fit', offset = 0, limit, blockedBy, includeInactive = false, includeTaken = false }: Search,
+  { by, filter, blockedBy, includeInactive = false, includeTaken = false }: Search,
   { offer }: ReturnType<typeof comparing>,
-  rated: ReadonlySet<CommunityId>,
-): Promise<Candidates> {
+): Promise<readonly Candidate[]> {
   const nextSlice = yieldEvery(1);
   const matches = matcherOf(filter);
-  const page = createFirstValues<Candidate>(orderOf(sort, filter), offset + limit);
-  let total = 0;
-  let free = 0;
-  let earliest: PlainDate | undefined;
-  for (const [at, { space, searched, rating: ofSpace }] of spaces.entries()) {
+  const found: Candidate[] = [];
+  for (const [at, { space, searched }] of spaces.entries()) {
     if (at % STEP === 0) await nextSlice();
     if (!isFoundBy(by, space) || !(space.active || includeInactive)) continue;
     if (blockedBy?.has(space.communityId)) continue;
@@ -225,14 +221,10 @@ async function candidatesOf(
     const offered = match && offer(space, at);
     if (offered === undefined || !(offered.isFree || includeTaken)) continue;
     const { isFree, firstFree, price } = offered;
-    total += 1;
-    if (isFree) free += 1;
-    if (firstFree !== undefined && (earliest === undefined || firstFree < earliest)) earliest = firstFree;
-    const rating = rated.has(space.communityId) ? ofSpace : undefined;
     // One by one, because copying objects takes longer than the rest.
-    page.add({ at, space, capacity: searched.capacity, isFree, price, km: match?.km, rating });
+    found.push({ at, space, capacity: searched.capacity, isFree, firstFree, price, km: match?.km });
   }
-  return { total, free, firstFree: earliest, page: page.values() };
+  return found;
 }
 
 /** Spaces that are compared between two looks at the time. */
@@ -242,5 +234,10 @@ const ANY_HOUR = -1;
 const feeOn = ({ fees }: IndexedDay, at: number, { eventFee }: Space): Cents =>
   fees.size === 0 ? eventFee : (fees.get(at) ?? eventFee);
 
-const NONE: ReadonlySet<CommunityId> = new Set();
 const NO_DAY: IndexedDay = { hours: [], fees: new Map() };
+
+const firstOf = (dates: readonly (PlainDate | undefined)[]): PlainDate | undefined =>
+  dates.reduce(
+    (first, date) => (date !== undefined && (first === undefined || date < first) ? date : first),
+    undefined,
+  );
