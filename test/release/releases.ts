@@ -69,8 +69,8 @@ const CHANGES: readonly { readonly file: string; readonly from: string; readonly
   { file: 'projections/bookings.ts', from: 'version: 8,', to: 'version: 9,' },
   {
     file: 'projections/bookings.ts',
-    from: "status: 'Pending', createdAt: at, changedAt: at };",
-    to: "status: 'Pending', createdAt: at, changedAt: at, madeBy: 'next release' };",
+    from: "status: 'Pending', createdAt: at, changedAt: at } as const;",
+    to: "status: 'Pending', createdAt: at, changedAt: at, madeBy: 'next release' } as const;",
   },
 ];
 

@@ -10,7 +10,7 @@ import { stateOf, statusClass } from '../parts/booking-views.ts';
 import { weeksTable } from '../parts/month-days.ts';
 
 /** Lines of a day: closed times and own events, then spaces with bookings, or the bookings of the only space. The rest are counted. */
-export const PER_DAY = 4;
+export const PER_DAY = 3;
 /** Lines of a day of the months beside it, so that a page stays small. */
 const PER_OTHER_DAY = 2;
 
@@ -26,7 +26,7 @@ export type DayOfMonth = {
 };
 
 /** Characters of a name in a line, of which fewer are in sight. */
-const MOST_OF_NAME = 40;
+export const MOST_OF_NAME = 28;
 
 const NOTHING: DayOfMonth = { counts: NO_BOOKINGS, spaces: [], first: [], closures: [] };
 
@@ -112,7 +112,7 @@ export function closureEntry({ closure, spaceIds }: DayClosure, shown: readonly 
   const isAll = spaceIds.length === shown.length;
   const all = shown.length > 1 ? 'all spaces' : undefined;
   const where = isAll ? all : others.length === 0 ? only?.name : counted(spaceIds.length, 'space');
-  const name = html`${named(what)}${where !== undefined && html`<span class="where">, ${named(where)}</span>`}`;
+  const name = html`${named(what)}${where !== undefined && html`<span class="where">, ${named(shortened(where, MOST_OF_NAME))}</span>`}`;
   return html`<a class="entry ${kind === 'OwnEvent' ? 'of-own' : 'of-shut'}" href="/console/calendar/closures/${closureId}">
 ${time}<span class="what">${name}</span></a>`;
 }

@@ -2,12 +2,12 @@ import type { BookingDocument } from '../../../projections/bookings.ts';
 import { termsOn } from '../../domain/day-terms.ts';
 import type { BookingId, PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
-import { dayAndMonth, hours, longDate } from '../../html/formats.ts';
+import { dayAndMonth, hours, longDate, shortened } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { DayClosure } from '../../queries/calendar.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { addressOf, ENTER } from '../parts/links.ts';
-import { closureEntry } from './calendar-month.ts';
+import { closureEntry, MOST_OF_NAME } from './calendar-month.ts';
 
 export const WEEK = '/console/calendar/week';
 
@@ -75,12 +75,12 @@ function bookingEntry({ opened, bookingHref }: Week, booking: BookingDocument): 
   const { bookingId, status, startHour, freeFrom, brandName } = booking;
   const current = bookingId === opened && html` aria-current="true"`;
   return html`<a class="entry ${statusClass(status)}" id="b${bookingId}" href="${bookingHref(bookingId)}"${current}>
-<span class="visually-hidden">${status}, </span>${hours(startHour, freeFrom)} <span class="what">${named(brandName)}</span></a>`;
+<span class="visually-hidden">${status}, </span>${hours(startHour, freeFrom)} <span class="what">${named(shortened(brandName, MOST_OF_NAME))}</span></a>`;
 }
 
 /** Opens the form of a booking of that day. */
 function freeLink({ spaceId, name, windowStart }: Space, day: PlainDate): Html {
   const href = addressOf(ENTER, { space: String(spaceId), date: day, startHour: String(windowStart) });
-  const what = html`<span class="visually-hidden">Enter a booking of ${named(name)}, ${longDate(day)}</span>`;
+  const what = html`<span class="visually-hidden">Enter a booking of ${named(shortened(name, MOST_OF_NAME))}, ${longDate(day)}</span>`;
   return html`<a class="enter small" href="${href}"><span aria-hidden="true">+</span>${what}</a>`;
 }

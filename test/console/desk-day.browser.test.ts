@@ -1,0 +1,97 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inDays } from '../in-days.ts';
+import { lacks } from '../lacks.ts';
+import { CHROMIUM, launchChromium, openWindow, signInOnce, wrongOn } from './chromium.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+const SCREENS = [
+  { width: 390, colorScheme: 'light', script: true },
+  { width: 1440, colorScheme: 'dark', script: true },
+] as const;
+/** As many bookings come by telephone. */
+const CALLS = 3;
+
+describe.skipIf(lacks(CHROMIUM))('the day of a house in Chromium', { timeout: 180_000 }, () => {
+  let running: Running;
+  let browser: Browser;
+  beforeAll(async () => {
+    [running, browser] = await Promise.all([startDemo({ CONSOLE_WRITES_PER_MINUTE: '1000' }), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.stop();
+  });
+
+  test.each(SCREENS)(
+    'overview, week, entries, a move, a message and a sheet at the door at $width px',
+    async (screen) => {
+      const [harbour] = running.demo.communities;
+      const cookies = await signInOnce(running.url)(harbour.user);
+      const { page, complaints } = await openWindow(browser, running.url, screen, cookies);
+      const looked = async (path: string) => {
+        await page.goto(path);
+        expect([path, await wrongOn(page)]).toEqual([path, []]);
+      };
+      const customer = `Choir at ${screen.width}`;
+      // The days of the two screens are not the same.
+      const firstDay = screen.width === 390 ? 150 : 160;
+
+      await looked('/console/overview');
+      await looked('/console/calendar/week');
+      for (let call = 0; call < CALLS; call += 1) {
+        await page.getByRole('link', { name: 'Enter a booking' }).first().click();
+        await enter(page, { customer, isNew: call === 0, date: inDays(firstDay + call) });
+        await page.goto(`/console/calendar/week/${inDays(firstDay + call)}`);
+        await expect.poll(() => page.getByRole('link', { name: new RegExp(customer) }).count()).toBeGreaterThan(0);
+      }
+      expect(await wrongOn(page)).toEqual([]);
+
+      await page.goto(`/console/calendar/week/${inDays(firstDay)}`);
+      await page
+        .getByRole('link', { name: new RegExp(customer) })
+        .first()
+        .click();
+      expect(await wrongOn(page)).toEqual([]);
+      await page.locator('#booking a[href^="/console/bookings/"]').first().click();
+      await page.getByRole('link', { name: 'Move…' }).click();
+      await page.getByLabel('Day', { exact: true }).fill(inDays(firstDay + 5));
+      await page.getByRole('button', { name: 'Move booking' }).click();
+      expect(await page.locator('.flash').first().textContent()).toContain('The booking is in');
+      expect(await wrongOn(page)).toEqual([]);
+
+      await page.goto('/console/bookings');
+      await page
+        .locator('main td a[href^="/console/bookings/"], main li a[href^="/console/bookings/"]')
+        .first()
+        .click();
+      await page.getByLabel('Your message').fill('The side door is open from six.');
+      await page.getByRole('button', { name: 'Send message' }).click();
+      expect(await page.locator('#message-list').textContent()).toContain('The side door is open from six.');
+      expect(await wrongOn(page)).toEqual([]);
+
+      await looked('/console/feeds');
+      await page.getByLabel('Times of').selectOption({ index: 1 });
+      await page.getByLabel('A screen at the door of a space').check();
+      await page.getByRole('button', { name: 'Add feed' }).click();
+      const door = /\S+\/door\/\S+/.exec((await page.locator('main').textContent()) ?? '')?.[0] ?? '';
+      await looked(new URL(door).pathname);
+      expect(await page.locator('main h1').count()).toBe(1);
+      expect(complaints).toEqual([]);
+    },
+  );
+});
+
+/** Enters a booking at noon by the form that is open. */
+async function enter(
+  page: Page,
+  { customer, isNew, date }: { readonly customer: string; readonly isNew: boolean; readonly date: string },
+): Promise<void> {
+  await page.locator('#customer').fill(customer);
+  if (isNew) await page.getByLabel('Add the customer').check();
+  await page.locator('#date').fill(date);
+  await page.locator('#startHour').selectOption('12');
+  await page.locator('#guests').fill('20');
+  await page.getByRole('button', { name: /^Enter/ }).click();
+  expect(await page.locator('.flash').first().textContent()).toContain('Entered for');
+}
