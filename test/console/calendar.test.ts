@@ -117,7 +117,7 @@ test('a day of the month names its spaces with their bookings, what closes it an
   ]);
   const { spaces } = running.service.core.queries;
   const name = (await spaces.get({ kind: 'Community', id: HARBOUR }, second))?.name;
-  expect(text).toContain(`Closed: Floor</bdi><span class="where">, <bdi>${shortened(name ?? '', 28)}</bdi>`);
+  expect(text).toContain(`Closed: Floor</bdi><span class="where">, <bdi>${shortened(name ?? '', 22)}</bdi>`);
   expect(text).toContain('Closed: Fire drill</bdi><span class="where">, <bdi>3 spaces</bdi>');
   // 40 spaces and two closed times, of which three lines are shown.
   const more = new RegExp(`href="/console/calendar/${FULL}">\\+(\\d+) more<`).exec(text);

@@ -21,7 +21,6 @@ const OTHER_STATES: Readonly<Record<string, readonly string[]>> = {
   'a request of several days': ['.series-days'],
   'a brand that has to be let in first': ['.about-brand'],
   'few spaces, or one whose events end at half hours': ['.ruler', '.halves'],
-  'a booking with messages': ['.messages'],
   'a sheet at the door': ['.door'],
   'photos that are being sent': ['.uploads progress', '.dragged'],
   'bookings in several time zones': ['.zone'],

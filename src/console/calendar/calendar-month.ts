@@ -12,7 +12,7 @@ import { weeksTable } from '../parts/month-days.ts';
 /** Lines of a day: closed times and own events, then spaces with bookings, or the bookings of the only space. The rest are counted. */
 export const PER_DAY = 3;
 /** Lines of a day of the months beside it, so that a page stays small. */
-const PER_OTHER_DAY = 2;
+const PER_OTHER_DAY = 1;
 
 /** A space with bookings on a day. */
 export type SpaceOfDay = { readonly space: Space; readonly counts: BookingCounts };
@@ -26,7 +26,7 @@ export type DayOfMonth = {
 };
 
 /** Characters of a name in a line, of which fewer are in sight. */
-export const MOST_OF_NAME = 28;
+export const MOST_OF_NAME = 22;
 
 const NOTHING: DayOfMonth = { counts: NO_BOOKINGS, spaces: [], first: [], closures: [] };
 

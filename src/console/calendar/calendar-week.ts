@@ -81,6 +81,6 @@ function bookingEntry({ opened, bookingHref }: Week, booking: BookingDocument): 
 /** Opens the form of a booking of that day. */
 function freeLink({ spaceId, name, windowStart }: Space, day: PlainDate): Html {
   const href = addressOf(ENTER, { space: String(spaceId), date: day, startHour: String(windowStart) });
-  const what = html`<span class="visually-hidden">Enter a booking of ${named(shortened(name, MOST_OF_NAME))}, ${longDate(day)}</span>`;
+  const what = html`<span class="visually-hidden">Enter: ${named(shortened(name, MOST_OF_NAME))}, ${dayAndMonth(day)}</span>`;
   return html`<a class="enter small" href="${href}"><span aria-hidden="true">+</span>${what}</a>`;
 }
