@@ -75,7 +75,8 @@ function bookingEntry({ opened, bookingHref }: Week, booking: BookingDocument): 
   const { bookingId, status, startHour, freeFrom, brandName } = booking;
   const current = bookingId === opened && html` aria-current="true"`;
   return html`<a class="entry ${statusClass(status)}" id="b${bookingId}" href="${bookingHref(bookingId)}"${current}>
-<span class="visually-hidden">${status}, </span>${hours(startHour, freeFrom)} <span class="what">${named(shortened(brandName, MOST_OF_NAME))}</span></a>`;
+<span class="visually-hidden">${status}, </span>${hours(startHour, freeFrom)}
+<span class="what">${named(shortened(brandName, MOST_OF_NAME))}</span></a>`;
 }
 
 /** Opens the form of a booking of that day. */
