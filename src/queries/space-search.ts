@@ -1,6 +1,7 @@
 import type { Rating } from '../../projections/space-ratings.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
+import { createFirstValues } from '../domain/first-values.ts';
 import type { Cents, CommunityId, PlainDate } from '../domain/ids.ts';
 import { priceOf } from '../domain/pricing.ts';
 import type { NamedSpace, Space } from '../domain/space.ts';
@@ -20,7 +21,7 @@ import type { QueryDeps } from './query-deps.ts';
 import { readableCommunities } from './reviews.ts';
 import type { Searcher } from './search-turns.ts';
 import { createSpaceIndex, type SpaceIndex } from './space-index.ts';
-import type { IndexedDay } from './space-table.ts';
+import type { IndexedDay, IndexedSpace } from './space-table.ts';
 import { createSpaceQueries, isPublished, isVisibleSpace } from './spaces.ts';
 
 export type SpaceSearch = {
@@ -67,7 +68,6 @@ export type SpaceResults = {
 type Candidate = Ranked & {
   /** Its place in the index. */
   readonly at: number;
-  readonly firstFree: PlainDate | undefined;
 };
 
 /**
@@ -79,23 +79,12 @@ export function createSpaceSearch(deps: QueryDeps) {
   const withIndex = createSpaceIndex(deps);
   const { communityOf, communitiesBlocking } = createSpaceQueries(deps);
 
-  /** The communities, among those of rated spaces, whose reviews the account may read. */
-  async function readable(by: Searcher, rated: Iterable<CommunityId>): Promise<ReadonlySet<CommunityId>> {
+  /** The communities whose reviews the account may read, among those of rated spaces. */
+  async function readable(by: Searcher, spaces: readonly IndexedSpace[]): Promise<ReadonlySet<CommunityId>> {
+    const rated = new Set<CommunityId>();
+    for (const { space, rating } of spaces) if (rating !== undefined) rated.add(space.communityId);
     // A public page has the reviews of its space.
-    return by.kind === 'Stranger' ? new Set(rated) : readableCommunities({ readModels }, by, rated);
-  }
-
-  /** Adds the ratings that the account may read. */
-  async function withRatings(by: Searcher, { spaces }: SpaceIndex, candidates: readonly Candidate[]) {
-    const rated = candidates.filter(({ at }) => spaces[at]?.rating !== undefined);
-    const may = await readable(
-      by,
-      rated.map(({ space }) => space.communityId),
-    );
-    return candidates.map((one) => ({
-      ...one,
-      rating: may.has(one.space.communityId) ? spaces[one.at]?.rating : undefined,
-    }));
+    return by.kind === 'Stranger' ? rated : readableCommunities({ readModels }, by, rated);
   }
 
   return async (search: SpaceSearch): Promise<SpaceResults | Refusal> => {
@@ -118,19 +107,20 @@ export function createSpaceSearch(deps: QueryDeps) {
     days: readonly PlainDate[] | undefined,
     now: number,
   ): Promise<SpaceResults> {
-    const { by, filter, sort = 'fit', offset = 0, limit } = search;
+    const { by, sort = 'fit', offset = 0, limit } = search;
     const compared = comparing(index, search, days, now);
-    const all = await candidatesOf(index, search, compared);
-    const ranked = sort === 'rating' ? await withRatings(by, index, all) : all;
-    const page = ranked.toSorted(orderOf(sort, filter)).slice(offset, offset + limit);
+    const ranking = sort === 'rating' ? await readable(by, index.spaces) : NONE;
+    const { page, ...counts } = await candidatesOf(index, search, compared, ranking);
+    const shown = page.slice(offset, offset + limit);
+    const entries = shown.flatMap(({ at }) => index.spaces[at] ?? []);
     // A list by id works also while the bookings, which say whose reviews the account may read, are not readable.
-    const shown = sort === 'rating' || sort === 'id' ? page : await withRatings(by, index, page);
+    const rated = sort === 'rating' || sort === 'id' ? ranking : await readable(by, entries);
     return {
-      total: all.length,
-      free: all.filter(({ isFree }) => isFree).length,
-      firstFree: firstOf(all.map(({ firstFree }) => firstFree)),
-      spaces: shown.map(({ at, space, price, km, rating }) => {
-        const { communityName = '', house } = index.spaces[at] ?? {};
+      ...counts,
+      spaces: shown.map(({ at, space, price, km }) => {
+        const entry = index.spaces[at];
+        const rating = rated.has(space.communityId) ? entry?.rating : undefined;
+        const { communityName = '', house } = entry ?? {};
         const freeDays = compared.freeDays(space, at);
         return { space, communityName, price, ...defined({ house, km, rating, freeDays }) };
       }),
@@ -138,9 +128,12 @@ export function createSpaceSearch(deps: QueryDeps) {
   }
 }
 
+/** When a space is free, and its price. */
+type Offer = Pick<Candidate, 'isFree' | 'price'> & { readonly firstFree: PlainDate | undefined };
+
 /** A search at a moment, with the days of the index. */
 function comparing(
-  { days: indexed }: SpaceIndex,
+  { days: indexed, spaces }: SpaceIndex,
   { filter, serviceFeePercent }: SpaceSearch,
   dates: readonly PlainDate[] | undefined,
   now: number,
@@ -151,39 +144,44 @@ function comparing(
   const prices = new Map<Cents, Cents>();
   const times = new Map<string, readonly number[]>();
 
+  /** Whether spaces cost the same on all days. */
+  const areFeesOfSpaces = days.every(({ fees }) => fees.size === 0);
+
   /** Most spaces have one of a few fees. */
   const priceOfFee = (fee: Cents): Cents =>
-    prices.getOrInsertComputed(fee, () => priceOf(fee, serviceFeePercent).totalPrice);
+    prices.get(fee) ?? prices.getOrInsert(fee, priceOf(fee, serviceFeePercent).totalPrice);
   const isTooMuch = (fee: Cents): boolean => maxPrice !== undefined && priceOfFee(fee) > maxPrice;
 
   /** The hours of each day that can be requested now. Most spaces have one of a few zones and notices. */
-  const timesOf = (space: Space): readonly number[] =>
-    times.getOrInsertComputed(`${space.timeZone} ${space.noticeHours} ${space.horizonDays}`, () =>
+  const timesOf = (space: Space, at: number): readonly number[] =>
+    times.getOrInsertComputed(spaces[at]?.timeTerms ?? '', () =>
       (dates ?? []).map((date) => hoursInTime(space, date, now)),
     );
 
-  /** The days on which a space is free, by their places among all. */
-  function eachFree(space: Space, at: number, onDay: (index: number, hours: number, fee: Cents) => void): void {
+  /** The days on which a space is free, by their places among all, until `onDay` says that it has seen enough. */
+  function eachFree(space: Space, at: number, onDay: (index: number, hours: number, fee: Cents) => boolean): void {
     if (!space.active) return;
-    const time = timesOf(space);
-    // Runs 300,000 times for 10,000 spaces and a month.
+    const time = timesOf(space, at);
     for (let index = 0; index < days.length; index += 1) {
       const day = days[index] ?? NO_DAY;
       const hours = (day.hours[at] ?? 0) & (time[index] ?? 0);
       if ((hours & wanted) === 0) continue;
       const fee = feeOn(day, at, space);
-      if (!isTooMuch(fee)) onDay(index, hours, fee);
+      if (!isTooMuch(fee) && onDay(index, hours, fee)) return;
     }
   }
 
   return {
     /** Whether a space is free on one of the days, from when, and its price. Undefined if that is too high. */
-    offer(space: Space, at: number): Pick<Candidate, 'isFree' | 'firstFree' | 'price'> | undefined {
+    offer(space: Space, at: number): Offer | undefined {
+      if (areFeesOfSpaces && isTooMuch(space.eventFee)) return undefined;
       let first = -1;
       let least = space.eventFee;
       eachFree(space, at, (index, _, fee) => {
         if (first === -1 || fee < least) least = fee;
         if (first === -1) first = index;
+        // Nearly always, so that a search of a month looks at one day of most spaces.
+        return areFeesOfSpaces;
       });
       if (first !== -1) return { isFree: true, firstFree: dates?.[first], price: priceOfFee(least) };
       const fee = feeOn(days[0] ?? NO_DAY, at, space);
@@ -195,6 +193,7 @@ function comparing(
       eachFree(space, at, (index, hours, fee) => {
         const date = dates?.[index];
         if (date !== undefined) free.push({ date, openHours: hoursOf(hours), price: priceOfFee(fee) });
+        return false;
       });
       return dates && free;
     },
@@ -204,16 +203,28 @@ function comparing(
 const isFoundBy = (by: Searcher, space: Space): boolean =>
   by.kind === 'Stranger' ? isPublished(space) : isVisibleSpace(by, space);
 
-/** The spaces that are what the filter asks for. */
+type Candidates = Pick<SpaceResults, 'total' | 'free' | 'firstFree'> & {
+  /** The first ones in the order of the search, up to the end of the page. */
+  readonly page: readonly Candidate[];
+};
+
+/**
+ * The spaces that are what the filter asks for.
+ * @param rated the communities whose ratings the order depends on
+ */
 async function candidatesOf(
   { spaces }: SpaceIndex,
-  { by, filter, blockedBy, includeInactive = false, includeTaken = false }: Search,
+  { by, filter, sort = 'fit', offset = 0, limit, blockedBy, includeInactive = false, includeTaken = false }: Search,
   { offer }: ReturnType<typeof comparing>,
-): Promise<readonly Candidate[]> {
+  rated: ReadonlySet<CommunityId>,
+): Promise<Candidates> {
   const nextSlice = yieldEvery(1);
   const matches = matcherOf(filter);
-  const found: Candidate[] = [];
-  for (const [at, { space, searched }] of spaces.entries()) {
+  const page = createFirstValues<Candidate>(orderOf(sort, filter), offset + limit);
+  let total = 0;
+  let free = 0;
+  let earliest: PlainDate | undefined;
+  for (const [at, { space, searched, rating: ofSpace }] of spaces.entries()) {
     if (at % STEP === 0) await nextSlice();
     if (!isFoundBy(by, space) || !(space.active || includeInactive)) continue;
     if (blockedBy?.has(space.communityId)) continue;
@@ -221,10 +232,14 @@ async function candidatesOf(
     const offered = match && offer(space, at);
     if (offered === undefined || !(offered.isFree || includeTaken)) continue;
     const { isFree, firstFree, price } = offered;
+    total += 1;
+    if (isFree) free += 1;
+    if (firstFree !== undefined && (earliest === undefined || firstFree < earliest)) earliest = firstFree;
+    const rating = rated.has(space.communityId) ? ofSpace : undefined;
     // One by one, because copying objects takes longer than the rest.
-    found.push({ at, space, capacity: searched.capacity, isFree, firstFree, price, km: match?.km });
+    page.add({ at, space, capacity: searched.capacity, isFree, price, km: match?.km, rating });
   }
-  return found;
+  return { total, free, firstFree: earliest, page: page.values() };
 }
 
 /** Spaces that are compared between two looks at the time. */
@@ -234,10 +249,5 @@ const ANY_HOUR = -1;
 const feeOn = ({ fees }: IndexedDay, at: number, { eventFee }: Space): Cents =>
   fees.size === 0 ? eventFee : (fees.get(at) ?? eventFee);
 
+const NONE: ReadonlySet<CommunityId> = new Set();
 const NO_DAY: IndexedDay = { hours: [], fees: new Map() };
-
-const firstOf = (dates: readonly (PlainDate | undefined)[]): PlainDate | undefined =>
-  dates.reduce(
-    (first, date) => (date !== undefined && (first === undefined || date < first) ? date : first),
-    undefined,
-  );

@@ -12,7 +12,12 @@ import type { SearchedSpace } from '../domain/space-search.ts';
 import { freeHours } from '../domain/time-slots.ts';
 
 /** A space with what searches compare. */
-export type IndexedSpace = NamedSpace & { readonly searched: SearchedSpace; readonly rating?: Rating };
+export type IndexedSpace = NamedSpace & {
+  readonly searched: SearchedSpace;
+  readonly rating?: Rating;
+  /** The same for spaces whose hours are in time at the same moments (`hoursInTime`). */
+  readonly timeTerms: string;
+};
 
 /** A day of all spaces, by their places in the table. */
 export type IndexedDay = {
@@ -51,7 +56,8 @@ export function createSpaceTable() {
       capacity: capacityOf(space.facts ?? {}),
       coordinates: house?.coordinates,
     };
-    return { space, communityName: owner?.community.name ?? '', searched, ...defined({ house, rating }) };
+    const timeTerms = `${space.timeZone} ${space.noticeHours} ${space.horizonDays}`;
+    return { space, communityName: owner?.community.name ?? '', searched, timeTerms, ...defined({ house, rating }) };
   }
 
   return {
