@@ -130,7 +130,7 @@ describe.skipIf(lacks(MONGODB))('round trips to servers', () => {
     const erasures = 'aggregate subjectKeys';
     mongo.commands.length = 0;
     const { body } = await list();
-    expect(body).toContain('"brandName":"Acme","message":"One more"');
+    expect(JSON.parse(body)).toContainEqual(expect.objectContaining({ brandName: 'Acme', message: 'One more' }));
     expect(reads()).toEqual(['find bookings', erasures, 'find subjectKeys']);
     mongo.commands.length = 0;
     expect((await list()).body).toBe(body);

@@ -51,6 +51,14 @@ const SYSTEM = [
   'test/mail/{*.browser,mail-servers}.test.ts',
 ];
 
+/** Who may do and see what, what a form keeps, and how mail is transported: the same on every day, and most of the time of a moment. */
+const SAME_AT_EVERY_MOMENT = [
+  'test/api/entity-tags.test.ts',
+  'test/console/{connections,names,page-reads,photos,public-callers,restored-forms}.test.ts',
+  'test/console/{roles,sign-in,without-amounts,your-account}.test.ts',
+  'test/mail/{mailer,smtp-sender,tls}.test.ts',
+];
+
 const ROOT = new URL('..', import.meta.url);
 const filesOf = (patterns: readonly string[]): readonly string[] =>
   globSync(patterns, { cwd: ROOT.pathname, exclude: ['**/node_modules/**'] });
@@ -63,7 +71,7 @@ const elsewhere = new Set(Object.values(chosen).flat());
 export const SUITES = { ...chosen, integration: ALL.filter((file) => !elsewhere.has(file)) };
 
 /** Every pattern by itself, for the test that each finds files. */
-export const PATTERNS = [...CHECK, ...UNIT, ...SYSTEM];
+export const PATTERNS = [...CHECK, ...UNIT, ...SYSTEM, ...SAME_AT_EVERY_MOMENT];
 
 /** The lists of engines to test on (test/document-store/engines.ts, test/engine-pairs.ts, test/outbox/house.ts). */
 const EACH_ENGINE = /\.each\((?:documentEngines|enginePairs|logEngines)\)/;
@@ -73,7 +81,7 @@ export const ON_EACH_ENGINE = SUITES.integration.filter((file) =>
   EACH_ENGINE.test(readFileSync(new URL(file, ROOT), 'utf8')),
 );
 
-/** When the system suite runs the tests of API, console and mail once more. */
+/** When the system suite runs the tests of API, console and mail once more, but for those that are the same then. */
 export const MOMENTS = {
   'new-year': '2026-12-31T23:57:00Z',
   // The clocks of Berlin change at 1:00 UTC.
@@ -82,7 +90,10 @@ export const MOMENTS = {
   'leap-day': '2028-02-29T12:00:00Z',
   saturday: '2027-01-09T09:00:00Z',
 } as const;
-export const AT_MOMENTS = SUITES.integration.filter((file) => /^test\/(api|console|mail)\//.test(file));
+const sameAtEveryMoment = new Set(filesOf(SAME_AT_EVERY_MOMENT));
+export const AT_MOMENTS = SUITES.integration.filter(
+  (file) => /^test\/(api|console|mail)\//.test(file) && !sameAtEveryMoment.has(file),
+);
 
 /**
  * Files that take long, started first: started last, one of them would occupy a single core at the end. Those that compute alternate

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lacks } from '../lacks.ts';
 import { CHROMIUM, launchChromium, openWindow, sharedNamesOn, signInOnce, tooWide, wrongOn } from './chromium.ts';
 import type { Running } from './console.fixture.ts';
-import { type PageOf, READERS, startBusyPages } from './pages.ts';
+import { type PageOf, READERS, SEE_ALL, startBusyPages } from './pages.ts';
 import { searchSelectors } from './selectors.ts';
 
 /** In pixels, from the smallest phone to a wide screen. No page may overflow at any of them. */
 const WIDTHS = [320, 390, 768, 1024, 1280, 1920] as const;
-/** The widths that axe checks, which takes most of the time. `npm run screenshots -- --busy` checks every width in both schemes. */
+/** The widths at which axe checks what `SEE_ALL` see, which takes most of the time. `npm run screenshots -- --busy` checks every width in both schemes. */
 const AXE: Readonly<Record<number, 'light' | 'dark'>> = { 320: 'light', 1280: 'dark' };
 /** Parts of selectors, by the states that show them, which these visits do not reach. */
 const OTHER_STATES: Readonly<Record<string, readonly string[]>> = {
@@ -60,7 +60,7 @@ describe.skipIf(lacks(CHROMIUM))('every page with a busy store', { timeout: 300_
       const size = ((await response?.body()) ?? Buffer.alloc(0)).length;
       if (size > MAX_BYTES) found.push(`${name}: ${size} bytes of HTML`);
       for (const width of WIDTHS) {
-        const colorScheme = AXE[width];
+        const colorScheme = SEE_ALL.includes(who) ? AXE[width] : undefined;
         await page.setViewportSize({ width, height: 900 });
         if (colorScheme !== undefined) await page.emulateMedia({ colorScheme });
         const wrong = await (colorScheme === undefined ? tooWide(page) : wrongOn(page));

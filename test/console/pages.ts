@@ -16,6 +16,8 @@ import { type Running, startBusy } from './console.fixture.ts';
 /** The viewers are Viewers of the community and of the brand, the desk and the planner Coordinators without amounts. */
 export const READERS = ['community', 'viewer', 'desk', 'brand', 'brand-viewer', 'planner', 'visitor'] as const;
 type Who = (typeof READERS)[number];
+/** Whose pages have all controls. Other readers see fewer of the same. */
+export const SEE_ALL: readonly Who[] = ['community', 'brand', 'visitor'];
 
 /** A page of the console that a user may look at. */
 export type PageOf = {

@@ -12,7 +12,7 @@ import { asTest, shortest } from './shortest.ts';
 import { type Operation, spaceDays } from './space-day.ts';
 
 /** On a pair of engines. */
-const HISTORIES = Number(process.env.HISTORIES ?? 100);
+const HISTORIES = Number(process.env.HISTORIES ?? 50);
 const SEED = Number(process.env.HISTORIES_SEED ?? 1 + Math.floor(Math.random() * 2 ** 31));
 const PROCESSES = 8;
 /** Histories of different space-days that are played at the same time. */

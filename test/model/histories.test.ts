@@ -6,7 +6,7 @@ import { openOutside } from './modelled-service.ts';
 import { runHistory } from './run-history.ts';
 import { shortest } from './shortest.ts';
 
-const { MODEL_STEPS = '1500', MODEL_MINUTES = '600', MODEL_SEED } = process.env;
+const { MODEL_STEPS = '1000', MODEL_MINUTES = '600', MODEL_SEED } = process.env;
 /** Steps of one history. */
 const LENGTH = 60;
 /** How long a shorter history is looked for once one has failed. */

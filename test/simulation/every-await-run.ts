@@ -21,12 +21,13 @@ const { values: options } = parseArgs({
   options: {
     /** Also the later calls from one place in the source. */
     'every-call': { type: 'boolean', default: false },
-    /** The first case to try, and how many. */
+    /** The first case to try, how many, and how far apart. */
     from: { type: 'string', default: '0' },
     count: { type: 'string', default: '1' },
+    step: { type: 'string', default: '1' },
   },
 });
-const [from, count] = [Number(options.from), Number(options.count)];
+const [from, count, step] = [Number(options.from), Number(options.count), Number(options.step)];
 
 /** How a call ends, before or after it has had its effect: with an error, never, or with the process. */
 const FAULTS = ['fails before', 'fails after', 'hangs before', 'hangs after', 'dies before', 'dies after'] as const;
@@ -127,7 +128,8 @@ const cases = chosen.flatMap((call) => FAULTS.map((fault): Case => ({ call, faul
 const failures: object[] = [];
 /** Cases whose call was not made: how often a job runs may depend on how fast Node's threads are. */
 let missed = 0;
-for (const [index, one] of [...cases.entries()].slice(from, from + count)) {
+for (const [index, one] of [...cases.entries()].slice(from, from + count * step)) {
+  if ((index - from) % step !== 0) continue;
   const { hooks, begun, isOver } = striking(one);
   const result = await runScenario(stores, hooks, { begun, expected: outcome });
   const faults = [...result.wrong, ...unhandled.splice(0)];

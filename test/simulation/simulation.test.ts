@@ -5,7 +5,7 @@ import { recordProof } from '../proof/proof.ts';
 import type { Outcome } from './simulate.ts';
 
 /** SIMULATED_MONTHS=1000 simulates more, SIMULATION_SEED repeats a run. */
-const MONTHS = Number(process.env.SIMULATED_MONTHS ?? 20);
+const MONTHS = Number(process.env.SIMULATED_MONTHS ?? 8);
 const SEED = Number(process.env.SIMULATION_SEED ?? Date.now() % 2 ** 31);
 const DAY_MS = 86_400_000;
 
