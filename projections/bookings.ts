@@ -12,7 +12,7 @@ import type {
 import type { Cents, Timestamp } from '../src/domain/ids.ts';
 import type { Opened, PersonalText } from '../src/domain/personal-text.ts';
 import { picked } from '../src/domain/picked.ts';
-import type { BookingStatus } from '../src/domain/space-day.ts';
+import { type BookingStatus, OF_MOVE } from '../src/domain/space-day.ts';
 import { projection } from './projection.ts';
 
 type RequestedBooking = BookingTerms & {
@@ -48,7 +48,7 @@ export type BookingDocument = RequestedBooking & {
   readonly formerDays?: readonly BookingDay[];
 };
 
-type WaitingMove = Pick<BookingMoveAsked['data'], 'moveId' | 'askedBy' | 'to'> & { readonly askedAt: Timestamp };
+type WaitingMove = Pick<BookingMoveAsked['data'], (typeof OF_MOVE)[number]> & { readonly askedAt: Timestamp };
 
 /** An agreed move, and the day that the booking leaves. */
 type AgreedMove = BookingDay & Pick<BookingMoveAsked['data'], 'moveId'>;
@@ -126,7 +126,7 @@ function movedBooking(document: BookingDocument, data: BookingMoved['data'], at:
 /** Every booking in its current state. */
 export const bookings = projection<BookingDocument, BookingEvent | HoursLeft>({
   name: 'bookings',
-  version: 8,
+  version: 9,
   indexes: [
     // In the order of lists (docs/decisions/bookings.md). They hold what lists are filtered by.
     { fields: ['communityId', 'date', 'startHour', 'bookingId'], holds: ['spaceId', 'brandId'] },
@@ -187,7 +187,7 @@ export const bookings = projection<BookingDocument, BookingEvent | HoursLeft>({
     BookingMoveAsked: (document, { data, metadata }) =>
       document && {
         ...document,
-        move: { ...picked(data, ['moveId', 'askedBy', 'to']), askedAt: metadata.at },
+        move: { ...picked(data, OF_MOVE), askedAt: metadata.at },
         moveWaitsFor: data.askedBy === 'Brand' ? 'Community' : 'Brand',
       },
     BookingMoveAgreed: (document, { data: { moveId, spaceId, date }, metadata }) =>

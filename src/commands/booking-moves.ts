@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { admissionKey, admissions } from '../../projections/admissions.ts';
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { spaces } from '../../projections/spaces.ts';
@@ -8,7 +9,14 @@ import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { BookingEvent } from '../domain/events.ts';
 import { type BookingId, moveId } from '../domain/ids.ts';
-import { answerMove, type MoveTarget, type MoveTo, moveBooking, NOT_WAITING } from '../domain/move-booking.ts';
+import {
+  answerMove,
+  type MoveBooking,
+  type MoveTarget,
+  type MoveTo,
+  moveBooking,
+  NOT_WAITING,
+} from '../domain/move-booking.ts';
 import type { SpaceDay } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
@@ -48,19 +56,23 @@ export function createMoveCommands({ handler, readModels, clock }: CommandDeps, 
 
   return {
     /** Asks for a move, or carries it out if the other party wants the same or need not be asked. */
-    async move({ to, ...command }: Moving & { readonly to: MoveTo }, context: CommandContext) {
+    async move(
+      { to, ...command }: Moving & Pick<MoveBooking, 'price' | 'seenFee'> & { readonly to: MoveTo },
+      context: CommandContext,
+    ) {
       const id = moveId(randomUUIDv7());
       const outcome = await home.onBooking(command.bookingId, context, async (stored) => {
         const { spaceId = stored.spaceId, date = stored.date, startHour = stored.startHour } = to;
         const target = await targetOf(stored, { spaceId, date, startHour });
         if (isRefusal(target)) return target;
-        const [standing, brand] = await Promise.all([
+        const [standing, brand, agreed] = await Promise.all([
           standingIn(readModels, stored),
           readModels.collection(brands).get(String(stored.brandId)),
+          readModels.collection(admissions).get(admissionKey(stored)),
         ]);
         const { bookingId, communityId } = stored;
         const isKept = brand?.keptBy === communityId;
-        const wanted = { ...command, bookingId, moveId: id, to: target, standing, isKept };
+        const wanted = { ...command, bookingId, moveId: id, to: target, standing, isKept, ...defined({ agreed }) };
         return (day) => moveBooking(day, wanted, { now: clock() });
       });
       return carriedOut(outcome, context);

@@ -54,6 +54,13 @@ export const publicFacts = (facts: BookingFacts, status: BookingStatus) => {
   return { spaceId, spaceName, date, startHour, endHour, status, totalPrice: toAmount(facts.totalPrice), ...further };
 };
 
+const moveDto = ({ askedBy, askedAt, to, newPrice }: NonNullable<BookingDocument['move']>) => ({
+  askedBy,
+  askedAt,
+  ...to,
+  ...defined({ totalPrice: newPrice && toAmount(newPrice.totalPrice) }),
+});
+
 /** What REST and MCP show of a booking in the same way: nothing that its brand wrote. */
 const ownFacts = (booking: BookingFacts & Pick<BookingDocument, 'status' | 'createdAt' | 'move'>) => {
   const { bookingId: id, status, createdAt, usageHours, move } = booking;
@@ -61,7 +68,7 @@ const ownFacts = (booking: BookingFacts & Pick<BookingDocument, 'status' | 'crea
     id,
     ...publicFacts(booking, status),
     createdAt,
-    ...defined({ usageHours, move: move && { ...picked(move, ['askedBy', 'askedAt']), ...move.to } }),
+    ...defined({ usageHours, move: move && moveDto(move) }),
   };
 };
 
@@ -99,9 +106,9 @@ export const toAssistantBooking = (booking: ReadableBooking, viewer: AccountKind
 };
 
 /** Where a booking is to move, and why. */
-export const moveOf = ({ startTime: date, reason, spaceId, startHour }: Static<typeof MoveBooking>) => ({
+export const moveOf = ({ startTime: date, reason, price, spaceId, startHour }: Static<typeof MoveBooking>) => ({
   to: defined({ spaceId, date, startHour }),
-  ...defined({ reason }),
+  ...defined({ reason, price }),
 });
 
 /** The details in a booking request. */

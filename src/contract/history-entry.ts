@@ -57,7 +57,12 @@ export function fieldsOfBooking(event: HistoryStep['event']): Fields {
     case 'BookingCompleted':
       return { status: statusAfter(event) };
     case 'BookingMoveAsked':
-      return { moveTo: placeText(event.data.to), askedBy: event.data.askedBy, reason: event.data.reason };
+      return {
+        moveTo: placeText(event.data.to),
+        askedBy: event.data.askedBy,
+        totalPrice: event.data.newPrice && toAmount(event.data.newPrice.totalPrice),
+        reason: event.data.reason,
+      };
     case 'BookingMoveAgreed':
       return { moveTo: placeText(event.data.to) };
     case 'BookingMoveEnded':

@@ -77,7 +77,7 @@ export type BookingEvents = {
     readonly endedBy: CancelledBy;
     readonly reason?: PersonalText;
   };
-  /** In the stream of the new space and day, with the terms there and the price that was agreed at the request. */
+  /** In the stream of the new space and day, with the terms there, and the price of the request or of the move. */
   BookingMoved: BookingTerms & {
     readonly moveId: MoveId;
     readonly movedBy: MovedBy;
@@ -92,7 +92,16 @@ export type MovedBy = Account['kind'];
 /** Where a booking is, or would be, as people read it. */
 export type MovePlace = Pick<BookingFacts, 'spaceId' | 'spaceName' | 'date' | 'startHour'>;
 
-type BookingMove = BookingFacts & { readonly moveId: MoveId; readonly askedBy: MovedBy; readonly to: MovePlace };
+/** What a booking costs. */
+export type BookingPrice = Pick<BookingTerms, 'eventFee' | 'serviceFee' | 'totalPrice'>;
+
+type BookingMove = BookingFacts & {
+  readonly moveId: MoveId;
+  readonly askedBy: MovedBy;
+  readonly to: MovePlace;
+  /** What the request costs there, if that was asked for and is another price. Absent: as agreed at the request. */
+  readonly newPrice?: BookingPrice;
+};
 
 export type MoveEvents = {
   /** A booking has moved to another space or day, so that its hours here are free. */

@@ -1,10 +1,11 @@
 import type { Account } from './account.ts';
 import { refuseApproval, type Standing } from './admission.ts';
 import { arePersonal, PERSONAL_DETAILS } from './booking-details.ts';
-import type { CancelledBy, MovePlace } from './booking-events.ts';
+import type { BookingPrice, CancelledBy, MovePlace } from './booking-events.ts';
 import { expiryOf } from './booking-moments.ts';
 import { toTimestamp, wallDay } from './calendar.ts';
 import { closedRefusal } from './closed-refusal.ts';
+import { type AgreedPrices, feeOn } from './customer-details.ts';
 import { type Decision, isRefusal, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
 import { moreThanFit } from './description.ts';
@@ -17,8 +18,10 @@ import type {
   HoursLeft,
   HoursRefused,
 } from './events.ts';
-import type { BookingId, MoveId, PlainDate, SpaceId } from './ids.ts';
+import type { BookingId, Cents, MoveId, PlainDate, SpaceId } from './ids.ts';
 import { HOUR, REASON, wrongNumber, wrongText } from './limits.ts';
+import { picked } from './picked.ts';
+import { priceOf } from './pricing.ts';
 import type { Space } from './space.ts';
 import {
   type Arrival,
@@ -27,6 +30,7 @@ import {
   findBooking,
   hasStarted,
   isOpen,
+  OF_MOVE,
   type OpenMove,
   type SpaceDay,
   started,
@@ -61,7 +65,16 @@ export type MoveBooking = ByParty & {
   readonly to: MoveTarget;
   /** Whether the community looks after the brand, which then need not be asked. */
   readonly isKept?: boolean;
+  /** Whether a request keeps the price that was agreed (the default), or costs what its target costs. */
+  readonly price?: MovePrice;
+  /** What was agreed with the brand. */
+  readonly agreed?: AgreedPrices;
+  /** The fee of the target that the party has seen: refused if it is another by now. */
+  readonly seenFee?: Cents;
 };
+
+export type MovePrice = (typeof MOVE_PRICES)[number];
+export const MOVE_PRICES = ['agreed', 'new'] as const;
 
 /** An answer to a move that the other party asked for, or the end of an own one. */
 export type AnswerMove = ByParty & {
@@ -76,6 +89,11 @@ type At = { readonly now: number };
 const SAME_PLACE = refuse('BookingNotAllowed', 'The booking is in this space at this time already.', {
   reason: 'SamePlace',
 });
+
+const CHARGED = refuse(
+  'BookingNotAllowed',
+  'The booking was approved and charged, so its price stays. Move it for the agreed price.',
+);
 
 /** The refusal of an answer to a move that was answered, or replaced by another, meanwhile. */
 export const NOT_WAITING = refuse(
@@ -99,16 +117,32 @@ export function moveBooking(day: SpaceDay, command: MoveBooking, context: At): D
   if (to.space.communityId !== request.communityId)
     return refuse('ResourceNotFound', `The community of the booking has no space ${to.space.spaceId}.`);
   if (isAt(request, to)) return SAME_PLACE;
-  const isSame = move !== undefined && isAt(move.to, to);
+  const newPrice = priceThere(booking, command);
+  if (isRefusal(newPrice)) return newPrice;
+  const isSame = move !== undefined && isAt(move.to, to) && move.newPrice?.eventFee === newPrice?.eventFee;
   if (isSame && move.askedBy === by.kind && !isAtOnce) return [];
   if (move !== undefined && !isSame && move.askedBy !== by.kind) return askedByOther(move);
 
   const closed = whyNotThere(to, request, day, context, { hasNotice: by.kind === 'Brand' });
   if (closed !== undefined) return closed;
-  const asked: OpenMove = isSame ? move : { moveId, askedBy: by.kind, to: placeOf(to), isAgreed: false };
+  const wanted = defined({ moveId, askedBy: by.kind, to: placeOf(to), newPrice });
+  const asked: OpenMove = isSame ? move : { ...wanted, isAgreed: false };
   if (isAtOnce || asked.askedBy !== by.kind) return agreed(booking, asked, to, command, context);
-  const data = defined({ ...factsOf(request), moveId, askedBy: by.kind, to: asked.to, reason });
-  return [{ type: 'BookingMoveAsked', data }];
+  return [{ type: 'BookingMoveAsked', data: defined({ ...factsOf(request), ...wanted, reason }) }];
+}
+
+/** What a request costs at its target, if that is asked for and differs. What was approved was charged, so its price stays. */
+function priceThere(
+  { request, status }: BookingState,
+  { to, price = 'agreed', agreed = {}, seenFee }: MoveBooking,
+): BookingPrice | undefined | Refusal {
+  if (price === 'agreed') return undefined;
+  if (status !== 'Pending') return CHARGED;
+  const eventFee = feeOn(to.space, to.date, agreed);
+  if (seenFee !== undefined && seenFee !== eventFee)
+    return refuse('BookingNotAllowed', 'The price there has changed meanwhile. Look at it again.');
+  if (eventFee === request.eventFee) return undefined;
+  return picked(priceOf(eventFee, request.serviceFeePercent), ['eventFee', 'serviceFee', 'totalPrice']);
 }
 
 /** Decides an answer to a move. The target is decided now: it was not held while the move waited. */
@@ -148,6 +182,8 @@ function agreed(
   { now }: At,
 ): Decision<BookingEvent> {
   const { request, status } = booking;
+  // It was approved while the move waited.
+  if (status !== 'Pending' && move.newPrice !== undefined) return CHARGED;
   // Agreeing on other hours answers a request.
   if (status === 'Pending') {
     const refusal = refuseApproval(standing);
@@ -157,17 +193,17 @@ function agreed(
       return refuse('BookingNotAllowed', `The request was to be answered by ${toTimestamp(expiry)}, so it ends.`);
   }
   if (to.elsewhere === undefined) return moved(booking, move, to.space);
-  const { moveId, askedBy } = move;
-  return [{ type: 'BookingMoveAgreed', data: { ...factsOf(request), moveId, askedBy, to: placeOf(to) } }];
+  return [{ type: 'BookingMoveAgreed', data: { ...factsOf(request), ...picked(move, OF_MOVE), to: placeOf(to) } }];
 }
 
-/** The booking at its new hours, for the price that was agreed at the request. One that was not approved yet is, too. */
+/** The booking at its new hours, for the price of the request or of the move. One that was not approved yet is, too. */
 function moved({ request, status }: BookingState, move: OpenMove, space: Space): [BookingMoved, ...BookingApproved[]] {
-  const { moveId, askedBy: movedBy, to } = move;
+  const { moveId, askedBy: movedBy, to, newPrice } = move;
   const wall = wallDay(to.date, space.timeZone);
   const { usageHours: _, cancelHours: __, idempotencyKey: ___, fingerprint: ____, ...kept } = withoutTexts(request);
   const terms = {
     ...kept,
+    ...newPrice,
     spaceId: to.spaceId,
     date: to.date,
     startHour: to.startHour,
@@ -267,9 +303,9 @@ const placeIn = ({ spaceId, spaceName, date, startHour }: MovePlace): MovePlace 
   startHour,
 });
 
-const askedByOther = ({ askedBy, to }: OpenMove): Refusal =>
+const askedByOther = ({ askedBy, to, newPrice }: OpenMove): Refusal =>
   refuse(
     'BookingNotAllowed',
     `The ${askedBy === 'Brand' ? 'brand' : 'community'} has asked to move the booking to ${to.spaceName} ` +
-      `(space ${to.spaceId}) on ${to.date} at ${to.startHour}:00. Answer that first.`,
+      `(space ${to.spaceId}) on ${to.date} at ${to.startHour}:00${newPrice === undefined ? '' : ', for the price there'}. Answer that first.`,
   );

@@ -3,8 +3,7 @@ import { type BookingDetails, detailsOf, fingerprintOf, wrongDetails } from './b
 import type { ApprovedAtOnce } from './booking-events.ts';
 import { toTimestamp, type WallDay, wallDay } from './calendar.ts';
 import { closedRefusal } from './closed-refusal.ts';
-import { type AgreedPrices, agreedFee } from './customer-details.ts';
-import { termsOn } from './day-terms.ts';
+import { type AgreedPrices, feeOn } from './customer-details.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
 import { moreThanFit } from './description.ts';
@@ -111,7 +110,7 @@ const approvalOf = ({ entry, standing }: RequestBooking): ApprovedAtOnce | undef
 function termsOfRequest(command: RequestBooking, wall: WallDay, context: BookingContext): BookingRequested['data'] {
   const { space, brand, details, idempotencyKey, fingerprint, entry, agreed = {} } = command;
   const times = timesIn(space, wall, details.startHour);
-  const eventFee = entry?.eventFee ?? agreedFee(agreed, space.spaceId, termsOn(space, details.date).eventFee);
+  const eventFee = entry?.eventFee ?? feeOn(space, details.date, agreed);
   return defined({
     bookingId: command.bookingId,
     ...detailsOf(details),

@@ -36,6 +36,9 @@ import { priceOf } from './pricing.ts';
 export type BookingStatus = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
 export const BOOKING_STATUSES: readonly BookingStatus[] = ['Pending', 'Approved', 'Cancelled', 'Completed'];
 
+/** What a move is, in its events. */
+export const OF_MOVE = ['moveId', 'askedBy', 'to', 'newPrice'] as const;
+
 export type BookingState = {
   readonly request: BookingRequested['data'];
   readonly status: BookingStatus;
@@ -45,7 +48,7 @@ export type BookingState = {
   readonly move?: OpenMove;
 };
 
-export type OpenMove = Pick<BookingMoveAgreed['data'], 'moveId' | 'askedBy' | 'to'> & {
+export type OpenMove = Pick<BookingMoveAgreed['data'], (typeof OF_MOVE)[number]> & {
   /** From then on, nothing else happens to the booking here until it has left, or the other day has refused it. */
   readonly isAgreed: boolean;
 };
@@ -137,7 +140,7 @@ function afterMoveStep(
   const after =
     type === 'BookingMoveEnded'
       ? unmoved
-      : { ...unmoved, move: { ...picked(data, ['moveId', 'askedBy', 'to']), isAgreed: type === 'BookingMoveAgreed' } };
+      : { ...unmoved, move: { ...picked(data, OF_MOVE), isAgreed: type === 'BookingMoveAgreed' } };
   return { ...day, held: new Map(day.held).set(data.bookingId, after) };
 }
 

@@ -2,7 +2,13 @@ import { Type } from 'typebox';
 import { actorOf, userOf } from '../auth/caller.ts';
 import { toAssistantBooking } from '../contract/booking.ts';
 import { historyEntries } from '../contract/history-entry.ts';
-import { AssistantBooking, BookingStatus, IdempotencyKey, RequestDetails } from '../contract/schemas/booking.ts';
+import {
+  AssistantBooking,
+  BookingStatus,
+  IdempotencyKey,
+  MovePrice,
+  RequestDetails,
+} from '../contract/schemas/booking.ts';
 import { HistoryEntry } from '../contract/schemas/history-entry.ts';
 import { OneOf, PlainDate, Text } from '../contract/schemas/scalars.ts';
 import { wrongRange } from '../domain/date-range.ts';
@@ -140,12 +146,13 @@ export const moveBooking = ({ commands, queries }: ToolDeps): Tool =>
     description:
       'Asks the community to move one of the brand’s own bookings to another date, hour or space of the same community. ' +
       'It keeps its hours until a person there accepts; `move` shows what waits. Asking for what the community has ' +
-      'proposed itself accepts it at once. The price stays. Ask the user for confirmation before calling this.',
+      'proposed itself accepts it at once; if it has proposed another price (`move.totalPrice`), with price `new`. Ask the user for confirmation before calling this.',
     input: Input({
       bookingId: InputId('From list_bookings.'),
       spaceId: Type.Optional(InputId<SpaceId>('Another space of the community. Default: the same.')),
       date: Type.Optional(PlainDate('YYYY-MM-DD. Default: the same.')),
       startHour: Type.Optional(RequestDetails.startHour),
+      price: Type.Optional(MovePrice),
       reason: Type.Optional(Text(REASON, 'Shown to the community.')),
     }),
     output: AssistantBooking,
@@ -157,10 +164,10 @@ export const moveBooking = ({ commands, queries }: ToolDeps): Tool =>
       ResourceNotFound: SEE_BOOKINGS,
       ScopeViolation: 'The user has to reconnect and choose a brand account.',
     },
-    async run({ bookingId, reason, ...to }, { caller, correlationId, trace }) {
+    async run({ bookingId, reason, price, ...to }, { caller, correlationId, trace }) {
       const { account } = caller;
       const outcome = await commands.moves.move(
-        { bookingId, by: account, to, ...defined({ reason }) },
+        { bookingId, by: account, to, ...defined({ reason, price }) },
         { actor: actorOf(caller), correlationId, ...trace, userId: userOf(caller) },
       );
       // Repeating a call that has succeeded returns the same.

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { brandId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { ALL_PERMISSIONS, Permission } from '../../src/domain/permissions.ts';
 import { accepted } from '../accepted.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
@@ -55,6 +55,22 @@ test('a brand asks, and the community agrees by asking for the same', async () =
   const agreed = await move(id, { spaceId: studio, startTime, startHour: 12 }, house.key);
   expect(agreed.json()).toMatchObject({ id, spaceId: studio, date: startTime, startHour: 12, status: 'Approved' });
   expect(agreed.json()).not.toHaveProperty('move');
+});
+
+test('a community proposes another room for its price, and the brand takes it for that price only', async () => {
+  const gallery = await service.space(house, { name: 'Gallery', eventFee: cents(90_000) });
+  const { id } = await requested();
+  const to = { spaceId: gallery, startTime: nextDay() };
+  const proposed = await move(id, { ...to, price: 'new' }, house.key);
+  const { totalPrice, move: waiting } = proposed.json();
+  expect(waiting.totalPrice).toBeGreaterThan(totalPrice);
+  expect(codeOf(await move(id, to))).toEqual([422, 'BookingNotAllowed']);
+  expect(codeOf(await move(id, { ...to, price: 'free' }))).toEqual([400, 'ValidationError']);
+  const taken = await move(id, { ...to, price: 'new' });
+  expect(taken.json()).toMatchObject({ status: 'Approved', spaceId: gallery, totalPrice: waiting.totalPrice });
+  expect(codeOf(await move(id, { spaceId: hall, price: 'new' }, house.key))).toEqual([422, 'BookingNotAllowed']);
+  const history = await service.get(`/bookings/${id}/history`, { key: brand.key });
+  expect(history.body).toContain(`"charge":{"to":${waiting.totalPrice}}`);
 });
 
 test('each kind of wrong move has its code', async () => {

@@ -53,6 +53,29 @@ test('a community proposes other hours for a request, and the brand accepts them
   expect(after.text).toContain('Not Saturday');
 });
 
+test('a move to a dearer room shows the difference, and asks for nothing before a price is chosen', async () => {
+  const id = await requested();
+  const booking = await bookingOf(id);
+  const spaces = await running.service.core.queries.spaces.list(HARBOUR);
+  const other = spaces.find(({ spaceId: space, eventFee }) => space !== 1 && eventFee !== booking?.eventFee);
+  const fields = { space: String(other?.spaceId), date: freshDate(), startHour: '12', reason: 'The hall is broken' };
+  const first = await ask(manager, id, fields);
+  expect(first.text).toContain('It costs another price there. Choose one.');
+  expect(first.text).toMatch(/As there:.* (more|less) than now/);
+  expect(first.text).toContain('The hall is broken');
+  expect((await bookingOf(id))?.move).toBeUndefined();
+  // What was chosen for one room is not taken for another.
+  const path = `/console/bookings/${id}/move`;
+  const stale = await manager.send(first, path, { ...fields, price: 'new', seenFee: '1' });
+  expect(stale.text).toContain('Choose one.');
+  const asked = await manager.send(stale, path, { ...fields, price: 'new' });
+  expect(asked.text).toMatch(/It then costs .* than now/);
+  const taken = await answer(brand, id, `/console/bookings/${id}`, 'accept');
+  const after = await bookingOf(id);
+  expect(after).toMatchObject({ status: 'Approved', eventFee: other?.eventFee, charge: after?.totalPrice });
+  expect(taken.text).toContain('Moved');
+});
+
 test('a community declines a move in its list of requests, and the booking stays', async () => {
   const id = await requested();
   const before = await bookingOf(id);

@@ -71,6 +71,59 @@ function eventsOf(decision: ReturnType<ReturnType<typeof move>>): readonly Booki
 
 const asked = (fields: Parameters<typeof move>[0] = {}) => eventsOf(move(fields)(stateOf(requested(), approved())));
 
+describe('the price of a move', () => {
+  const dear = { ...hall, spaceId: spaceId(8), name: 'Studio', eventFee: cents(50_000) };
+  const there = { space: dear, date: day('2026-12-11'), startHour: 15, elsewhere: EMPTY_SPACE_DAY };
+  const proposed = (fields: Partial<MoveBooking> = {}) =>
+    eventsOf(move({ by: byHouse, to: there, price: 'new', ...fields })(stateOf(requested())));
+
+  test('a request that moves for the price there is approved and charged for it, on both days', () => {
+    const [asked, ...others] = proposed();
+    expect(others).toEqual([]);
+    if (asked?.type !== 'BookingMoveAsked') throw new Error('The move was not asked for');
+    const { newPrice } = asked.data;
+    expect(newPrice?.eventFee).toBe(50_000);
+    const before = stateOf(requested(), asked);
+    const [agreed] = eventsOf(answer({ by: byBrand, accepts: there })(before));
+    if (agreed === undefined) throw new Error('The move was not agreed to');
+    const booking = stateOf(requested(), asked, agreed).held.get(bookingId(1));
+    if (booking?.move === undefined) throw new Error('The booking does not move');
+    const come = bringBooking(EMPTY_SPACE_DAY, { booking, move: booking.move, space: dear }, context);
+    expect(come).toMatchObject([
+      { type: 'BookingMoved', data: { ...newPrice, spaceId: 8 } },
+      { type: 'BookingApproved', data: { charge: newPrice?.totalPrice, totalPrice: newPrice?.totalPrice } },
+    ]);
+  });
+
+  test('is that which was agreed with the brand, and none where it is the same', () => {
+    const agreed = { fees: [{ spaceId: spaceId(8), eventFee: cents(100) }] };
+    expect(proposed({ agreed })).toMatchObject([{ data: { newPrice: { eventFee: 100 } } }]);
+    const [same] = proposed({ to: { ...there, space: { ...dear, eventFee: hall.eventFee } } });
+    expect(same?.data).not.toHaveProperty('newPrice');
+  });
+
+  test('is another one than that of a move which waits for the agreed price', () => {
+    const before = stateOf(requested(), ...proposed());
+    expect(move({ to: there })(before)).toMatchObject({ refused: 'BookingNotAllowed' });
+    expect(move({ to: there, price: 'new' })(before)).toMatchObject([{ type: 'BookingMoveAgreed' }]);
+    // The same party replaces its own.
+    expect(move({ by: byHouse, to: there })(before)).toMatchObject([{ type: 'BookingMoveAsked' }]);
+    expect(move({ by: byHouse, to: there, price: 'new' })(before)).toEqual([]);
+  });
+
+  test('of a booking that was charged stays, also if it was approved while the move waited', () => {
+    const wanted = { by: byHouse, to: there, price: 'new' } as const;
+    expect(move(wanted)(stateOf(requested(), approved()))).toMatchObject({ refused: 'BookingNotAllowed' });
+    const before = stateOf(requested(), ...proposed(), approved());
+    expect(answer({ by: byBrand, accepts: there })(before)).toMatchObject({ refused: 'BookingNotAllowed' });
+  });
+
+  test('is refused if it is another than the party has seen', () => {
+    const seen = move({ by: byHouse, to: there, price: 'new', seenFee: cents(1) })(stateOf(requested()));
+    expect(seen).toMatchObject({ refused: 'BookingNotAllowed' });
+  });
+});
+
 describe('a move that a party asks for', () => {
   test('waits for the other party, and the booking keeps its hours', () => {
     given(requested(), approved())

@@ -66,7 +66,7 @@ const CHANGES: readonly { readonly file: string; readonly from: string; readonly
     from: '  const { at: timestamp } = event.metadata;\n',
     to: `  const { at: timestamp } = event.metadata;\n  if ((event.type as string) === '${NEXT_KIND}') return { event: event.type, timestamp, data: event.data } as never;\n`,
   },
-  { file: 'projections/bookings.ts', from: 'version: 8,', to: 'version: 9,' },
+  { file: 'projections/bookings.ts', from: 'version: 9,', to: 'version: 10,' },
   {
     file: 'projections/bookings.ts',
     from: "status: 'Pending', createdAt: at, changedAt: at } as const;",

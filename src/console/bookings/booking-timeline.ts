@@ -72,7 +72,9 @@ function stepDetails(event: HistoryStep['event'], amount: Visit['amount']): Html
         amount && event.data.refund > 0 && html` and refunded ${amount(event.data.refund, event.data.currency)}`
       }${event.data.reason && html`: ${named(event.data.reason)}`}`;
     case 'BookingMoveAsked':
-      return html` to ${placeText(event.data.to)}${event.data.reason && html`: ${named(event.data.reason)}`}`;
+      return html` to ${placeText(event.data.to)}${
+        amount && event.data.newPrice && html` for ${amount(event.data.newPrice.totalPrice, event.data.currency)}`
+      }${event.data.reason && html`: ${named(event.data.reason)}`}`;
     case 'BookingMoved':
       return html` from ${placeText(event.data.from)} to ${placeText(event.data)}`;
     case 'BookingMoveEnded':

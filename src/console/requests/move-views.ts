@@ -1,6 +1,8 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import { startOf } from '../../domain/booking-moments.ts';
+import type { Cents } from '../../domain/ids.ts';
 import { isOpen } from '../../domain/space-day.ts';
+import type { AmountFormat } from '../../html/amounts.ts';
 import { shortDate } from '../../html/formats.ts';
 import { EMPTY, type Html, html, named, namedText } from '../../html/html.ts';
 import type { Queries } from '../../queries/queries.ts';
@@ -34,12 +36,23 @@ export function waitingMove(visit: Visit, booking: BookingDocument): Html | unde
     : visit.account.kind === 'Brand'
       ? 'The community has'
       : html`${named(booking.brandName)} has`;
-  const until = isOwn ? 'It keeps its hours until the other party accepts.' : 'It keeps its hours and its price.';
+  const until = isOwn ? 'It keeps its hours until the other party accepts.' : 'It keeps its hours until you accept.';
   return html`<div class="stack tight" id="waiting-move"><p><strong>${who} asked to move this booking to
-${placeText(move.to)}.</strong> ${until}</p>${
+${placeText(move.to)}.</strong> ${until} ${priceAfter(visit, booking)}</p>${
     may(visit, 'Coordinator') && canMove(visit, booking) && answerForms(visit, booking, viaField(visit) ?? EMPTY)
   }</div>`;
 }
+
+/** What a booking costs once it has moved. */
+function priceAfter({ amount }: Pick<Visit, 'amount'>, { move, totalPrice, currency }: BookingDocument): Html {
+  if (move?.newPrice === undefined) return html`The price stays as agreed.`;
+  if (amount === undefined) return html`It then has the price there.`;
+  return html`It then costs ${priceChange(amount, totalPrice, move.newPrice.totalPrice, currency)}.`;
+}
+
+/** `290.00 EUR, 60.00 EUR more than now` */
+export const priceChange = (amount: AmountFormat, now: Cents, there: Cents, currency: string): Html =>
+  html`${amount(there, currency)}, ${amount(Math.abs(there - now), currency)} ${there > now ? 'more' : 'less'} than now`;
 
 /** The buttons that answer a move, or withdraw an own one. */
 function answerForms(visit: Visit, booking: BookingDocument, fields: Html): Html {
@@ -63,7 +76,7 @@ export async function movesToAnswer({ bookings }: Pick<Queries, 'bookings'>, vis
   const row = (booking: BookingDocument) =>
     html`<li><a href="/console/bookings/${booking.bookingId}">${
       kind === 'Brand' ? namedText(booking.spaceName) : namedText(booking.brandName)
-    }, ${shortDate(booking.date)}</a> to ${booking.move && placeText(booking.move.to)}${
+    }, ${shortDate(booking.date)}</a> to ${booking.move && placeText(booking.move.to)}. ${priceAfter(visit, booking)}${
       may(visit, 'Coordinator') && canMove(visit, booking) && answerForms(visit, booking, back)
     }</li>`;
   return html`<section class="card" id="moves" data-live-region><h2>Moves to answer</h2>

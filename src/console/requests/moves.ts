@@ -1,14 +1,25 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
 import { localDate } from '../../domain/calendar.ts';
+import { feeOn } from '../../domain/customer-details.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
-import type { MoveTo } from '../../domain/move-booking.ts';
+import { MOVE_PRICES, type MoveTo } from '../../domain/move-booking.ts';
+import { type Price, priceOf } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
 import { hours, longDate, shortDate, zoneName } from '../../html/formats.ts';
 import { html, named, namedText } from '../../html/html.ts';
 import { type Answer, done, notDone } from '../parts/answer.ts';
 import { viaField } from '../parts/back-link.ts';
-import { dateField, HOUR_OPTIONS, hasProblems, postForm, problemOf, select } from '../parts/forms.ts';
+import {
+  choices,
+  dateField,
+  HOUR_OPTIONS,
+  hasProblems,
+  hiddenField,
+  postForm,
+  problemOf,
+  select,
+} from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { bookingRoutes, type ConsoleRoutes, type PageDeps } from '../parts/routes.ts';
 import { readDate } from '../parts/typed-dates.ts';
@@ -16,9 +27,9 @@ import { idOrZero, type Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { reasonField } from './decision-forms.ts';
 import { pathOf } from './decisions.ts';
-import { canMove, movePath } from './move-views.ts';
+import { canMove, movePath, priceChange } from './move-views.ts';
 
-const FIELDS = ['space', 'date', 'startHour'] as const;
+const FIELDS = ['space', 'date', 'startHour', 'price', 'seenFee'] as const;
 type TypedMove = Readonly<Record<(typeof FIELDS)[number], string>>;
 
 /** Asking for a move of a booking, and answering one (docs/decisions/moves.md). */
@@ -35,10 +46,16 @@ export function movePages(routes: ConsoleRoutes, { commands, queries }: PageDeps
     const spaces = await queries.spaces.ofCommunity(booking.communityId);
     const read = readMove(typed, spaces);
     if (read.to === undefined) return movePage(visit, booking, typed, read.problems);
+    const there = await otherPrice(visit, booking, read.to, spaces);
+    const seenFee = there?.eventFee;
+    const price = MOVE_PRICES.find((each) => each === typed.price);
+    if (there !== undefined && (price === undefined || typed.seenFee !== String(seenFee)))
+      return movePage(visit, booking, typed, { price: 'It costs another price there. Choose one.' }, there);
     const reason = form.lines('reason') || undefined;
-    const command = { bookingId: booking.bookingId, by, to: read.to, ...defined({ reason }) };
+    const chosen = there && defined({ price, seenFee });
+    const command = { bookingId: booking.bookingId, by, to: read.to, ...chosen, ...defined({ reason }) };
     const outcome = await commands.moves.move(command, context);
-    if (isRefusal(outcome)) return movePage(visit, booking, typed, problemsOf(outcome));
+    if (isRefusal(outcome)) return movePage(visit, booking, typed, problemsOf(outcome), there);
     return done(pathOf(visit, booking), await whatHappened(visit, booking));
   });
 
@@ -67,14 +84,45 @@ export function movePages(routes: ConsoleRoutes, { commands, queries }: PageDeps
       : `The booking is in ${namedText(now.spaceName)} on ${shortDate(now.date)}, ${hours(now.startHour, now.freeFrom)} now.`;
   }
 
+  /** What a request costs at its target, if that is another price and the user sees amounts. */
+  async function otherPrice(
+    { amount }: Visit,
+    { status, brandId, communityId, eventFee, serviceFeePercent }: ReadableBooking,
+    { spaceId, date }: Required<MoveTo>,
+    spaces: readonly Space[],
+  ): Promise<Price | undefined> {
+    const space = spaces.find((each) => each.spaceId === spaceId);
+    if (space === undefined || amount === undefined || status !== 'Pending') return undefined;
+    const { agreed } = await queries.customers.asSeenBy(brandId, communityId);
+    const fee = feeOn(space, date, agreed);
+    return fee === eventFee ? undefined : priceOf(fee, serviceFeePercent);
+  }
+
+  /** @param there what it costs at the target, to be chosen or not */
   async function movePage(
     visit: Visit,
     booking: ReadableBooking,
     typed: TypedMove,
     problems: Problems = {},
+    there?: Price,
   ): Promise<Answer> {
-    const { account, now } = visit;
-    const { bookingId, timeZone } = booking;
+    const { account, now, amount } = visit;
+    const { bookingId, timeZone, totalPrice, currency } = booking;
+    const prices =
+      amount &&
+      there &&
+      html`${choices({ name: 'price', label: 'Price', problems }, 'radio', [
+        {
+          value: 'agreed',
+          label: html`As agreed: ${amount(totalPrice, currency)}`,
+          checked: typed.price === 'agreed',
+        },
+        {
+          value: 'new',
+          label: html`As there: ${priceChange(amount, totalPrice, there.totalPrice, currency)}`,
+          checked: typed.price === 'new',
+        },
+      ])}${hiddenField('seenFee', there.eventFee)}`;
     const [spaces, brand] = await Promise.all([
       queries.spaces.ofCommunity(booking.communityId),
       account.kind === 'Community' ? queries.customers.get(account.id, booking.brandId) : undefined,
@@ -103,12 +151,17 @@ export function movePages(routes: ConsoleRoutes, { commands, queries }: PageDeps
 ${select({ ...control('space', 'Space'), options })}
 <div class="fields-row">${dateField({ ...control('date', 'Day'), required: true, earliest })}
 ${select({ ...control('startHour', 'Start'), options: HOUR_OPTIONS })}</div>
+${prices}
 ${!isAtOnce && reasonField(visit, { label: 'Reason (optional)', hint: html`${other} will see it.`, required: false, problems })}
 <p class="small">${
         isAtOnce
           ? 'It is your customer, so the booking moves at once.'
           : html`The booking keeps its hours until ${other} accepts.`
-      } The price stays as agreed.</p>
+      } ${
+        booking.status === 'Pending' && amount
+          ? 'If the price there is another one, you choose before it is asked.'
+          : 'The price stays as agreed.'
+      }</p>
 <div class="row"><button class="button">${isAtOnce ? 'Move booking' : 'Ask to move'}</button>
 ${buttonLink(back.href, 'Keep it', 'quiet')}</div>`,
     };
@@ -116,6 +169,8 @@ ${buttonLink(back.href, 'Keep it', 'quiet')}</div>`,
 }
 
 const typedOf = ({ spaceId, date, startHour }: ReadableBooking): TypedMove => ({
+  price: '',
+  seenFee: '',
   space: String(spaceId),
   date: shortDate(date),
   startHour: String(startHour),

@@ -10,6 +10,7 @@ import {
 import type { CancelledBy, MovedBy } from '../../domain/booking-events.ts';
 import type { BookingId, SpaceId } from '../../domain/ids.ts';
 import { CAPACITY, IDEMPOTENCY_KEY, MESSAGE, REASON } from '../../domain/limits.ts';
+import { MOVE_PRICES, type MovePrice as MovePriceName } from '../../domain/move-booking.ts';
 import { picked } from '../../domain/picked.ts';
 import { BOOKING_STATUSES } from '../../domain/space-day.ts';
 import { Amount, Hour, Id, OneOf, PlainDate, Text, Timestamp } from './scalars.ts';
@@ -96,6 +97,7 @@ const BookingMove = Type.Object(
     date: PlainDate('The date to move to.'),
     startHour: Hour('The start hour to move to.'),
     askedAt: Timestamp('When, UTC.'),
+    totalPrice: Type.Optional(Amount('What the request costs there. Absent: as now.')),
   },
   { title: 'BookingMove', description: 'A move that waits for an answer. The booking keeps its hours meanwhile.' },
 );
@@ -218,11 +220,20 @@ export const CreateBooking = Type.Object(
   { title: 'CreateBooking', description: 'A booking request.' },
 );
 
+/** For REST and the MCP server. */
+export const MovePrice = OneOf<MovePriceName>(MOVE_PRICES, {
+  title: 'MovePrice',
+  description:
+    'Whether the booking keeps the price that was `agreed` (the default), or is to have the `new` one, of the space and day that it moves to. ' +
+    'Only while it is Pending: what was approved was charged.',
+});
+
 /** Where a booking is to move. What is absent stays as it is. */
 const MoveDetails = {
   spaceId: Type.Optional(Id<SpaceId>('Another space of the community.')),
   startTime: Type.Optional(PlainDate('Another date.')),
   startHour: Type.Optional(Hour('Another start hour.')),
+  price: Type.Optional(MovePrice),
   reason: Type.Optional(Text(REASON, 'Shown to the other party.')),
 };
 

@@ -299,7 +299,7 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
       title: 'Move?',
       intro: [
         `${seen.other} asks to move the booking of ${spaceOf(seen)}${to}.`,
-        'It keeps its hours until you accept, and its price.',
+        `It keeps its hours until you accept. ${priceAfter(seen)}`,
       ],
       action: mayAnswer(seen) ? 'Answer the move' : 'See the booking',
     };
@@ -312,7 +312,7 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
 
   BookingMoved: (seen) => ({
     title: 'Moved',
-    intro: [`The booking with ${seen.other} was moved. It is in ${spaceOf(seen)} now. The price is the same.`],
+    intro: [`The booking with ${seen.other} was moved. It is in ${spaceOf(seen)} now.`],
   }),
 
   ReviewPublished: (seen, review) => ({
@@ -321,6 +321,13 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
     action: 'See the review',
   }),
 };
+
+/** What a booking costs once it has moved. */
+function priceAfter({ booking: { move, totalPrice, currency }, reader: { amount } }: Seen): string {
+  if (move?.newPrice === undefined) return 'The price stays as agreed.';
+  if (amount === undefined) return 'It then has the price there.';
+  return `It then costs ${amount(move.newPrice.totalPrice, currency)} instead of ${amount(totalPrice, currency)}.`;
+}
 
 /** Where a booking is to move. */
 const placeTo = ({ isCommunity }: Seen, { spaceName, date, startHour }: MovePlace): string =>
