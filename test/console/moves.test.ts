@@ -61,7 +61,7 @@ test('a move to a dearer room shows the difference, and asks for nothing before 
   const fields = { space: String(other?.spaceId), date: freshDate(), startHour: '12', reason: 'The hall is broken' };
   const first = await ask(manager, id, fields);
   expect(first.text).toContain('It costs another price there. Choose one.');
-  expect(first.text).toMatch(/As there:.* (more|less) than now/);
+  expect(first.text).toMatch(/The price there:.* (more|less) than now/);
   expect(first.text).toContain('The hall is broken');
   expect((await bookingOf(id))?.move).toBeUndefined();
   // What was chosen for one room is not taken for another.

@@ -119,7 +119,7 @@ export function movePages(routes: ConsoleRoutes, { commands, queries }: PageDeps
         },
         {
           value: 'new',
-          label: html`As there: ${priceChange(amount, totalPrice, there.totalPrice, currency)}`,
+          label: html`The price there: ${priceChange(amount, totalPrice, there.totalPrice, currency)}`,
           checked: typed.price === 'new',
         },
       ])}${hiddenField('seenFee', there.eventFee)}`;
