@@ -103,6 +103,11 @@ http://localhost:3000/console/bookings/`);
     expect(text).not.toContain('You earn');
   });
 
+  it('says what a move costs', async () => {
+    const { text } = await written(find('BookingMoveAsked'));
+    expect(text).toContain('It then costs $460.00 instead of $230.00.');
+  });
+
   it('has no amounts for members without amounts, and the rest as for others', async () => {
     const { users } = made.service.core;
     const amount = /\$\s?\d/;

@@ -1,6 +1,6 @@
 import type { Account } from '../../src/domain/account.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
-import { brandId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import type { MailKind } from '../../src/mail/kinds.ts';
 import type { NewMail } from '../../src/mail/new-mail.ts';
 import { accepted } from '../accepted.ts';
@@ -82,7 +82,9 @@ export async function serviceWithEveryKind(names: Names): Promise<{
   await cancel(cancelled, community, 'Approved');
   const moving = await request('2027-01-14');
   const to = { spaceId: spaceId(space), date: date('2027-01-15'), startHour: 12 };
-  accepted(await commands.moves.move({ bookingId: moving, by: brand, to, reason: names.reason }, CONTEXT));
+  const dearer = await service.space({ id: community.id }, { name: 'Studio', eventFee: cents(40_000) });
+  const asked = { to: { ...to, spaceId: spaceId(dearer) }, price: 'new', reason: names.reason } as const;
+  accepted(await commands.moves.move({ bookingId: moving, by: brand, ...asked }, CONTEXT));
   const moved = await approved('2027-01-16');
   const later = { bookingId: moved, to: { ...to, date: date('2027-01-17') } };
   for (const by of [brand, community]) accepted(await commands.moves.move({ ...later, by }, CONTEXT));
