@@ -4,7 +4,7 @@ import { type BookingId, brandId, communityId } from '../../src/domain/ids.ts';
 import { CONTEXT } from '../running-service.fixture.ts';
 import { accountOf, type Calling, type ConnectedApp, type Faces } from './faces.ts';
 import { CHOSEN_KINDS, type Ticked } from './mail-choices.ts';
-import type { Answer, BookingFilter, Caller, Member, Model, Party, Place, Request, Role } from './model.ts';
+import type { Answer, BookingFilter, Caller, Member, Model, MovePrice, Party, Place, Request, Role } from './model.ts';
 import type { ModelledService } from './modelled-service.ts';
 
 /** What the service answered, and what the model says. */
@@ -139,13 +139,16 @@ export class Calls {
     return [answerOf(outcome), this.#model.cancel(party, bookingId)];
   }
 
-  async move(calling: Calling, bookingId: BookingId, to: Place): Promise<Both> {
+  async move(calling: Calling, bookingId: BookingId, to: Place, price: MovePrice): Promise<Both> {
     const { spaceId, date, startHour } = to;
     if (calling.face === 'console') {
-      const fields = { space: String(spaceId), date, startHour: String(startHour), reason: '' };
+      const seenFee = String(this.#model.feeOn(spaceId, date) ?? '');
+      const fields = { space: String(spaceId), date, startHour: String(startHour), reason: '', price, seenFee };
       const answer = await this.#faces.console(calling, `/console/bookings/${bookingId}/move`, fields);
+      // The form of an approved booking has no choice.
+      const isRequest = this.#model.lookUp(bookingId)?.status === 'Pending';
       const isSeen = this.#model.booking(calling.member, bookingId).status === 200;
-      const promised = inConsole(this.#model.move(calling.member, bookingId, to));
+      const promised = inConsole(this.#model.move(calling.member, bookingId, to, isRequest ? price : 'agreed'));
       // A booking that is not seen has no form, and the form offers the spaces of the community alone.
       const isOther = promised.status === 404 || promised.status === 422;
       return [withoutBody(answer), isOther ? { status: isSeen ? 422 : 404 } : withoutBody(promised)];
@@ -153,14 +156,14 @@ export class Calls {
     const secret = await this.secretOf(calling);
     if (calling.face === 'mcp') {
       const isThere = this.#model.isAt(bookingId, to);
-      const answer = await this.#faces.mcp(secret, 'move_booking', { bookingId, ...to });
-      const promised = withoutBody(toBrand(calling, this.#model.move(calling.name, bookingId, to)));
+      const answer = await this.#faces.mcp(secret, 'move_booking', { bookingId, ...to, price });
+      const promised = withoutBody(toBrand(calling, this.#model.move(calling.name, bookingId, to, price)));
       // The tool may be repeated.
       return [withoutBody(answer), promised.error === 'BookingNotAllowed' && isThere ? { status: 200 } : promised];
     }
-    const body = { spaceId, startTime: date, startHour };
+    const body = { spaceId, startTime: date, startHour, price };
     const answer = await this.#faces.rest('POST', `/bookings/${bookingId}/move`, secret, body);
-    return [answer, this.#model.move(nameOf(calling), bookingId, to)];
+    return [answer, this.#model.move(nameOf(calling), bookingId, to, price)];
   }
 
   async answerMove(calling: Calling, bookingId: BookingId, accepts: boolean): Promise<Both | undefined> {

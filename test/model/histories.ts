@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { CHOSEN_KINDS, type Ticked } from './mail-choices.ts';
-import type { Booking, Party, Request, Role, Terms } from './model.ts';
+import type { Booking, MovePrice, Party, Request, Role, Terms } from './model.ts';
 import { clockAt, daysAfter, type LocalDate, momentOf, type Zone } from './moments.ts';
 
 /** The world in which a history begins: two communities, the second in UTC, with three spaces, and two brands. */
@@ -51,6 +51,7 @@ export type Step =
       readonly space: number;
       readonly day: Day;
       readonly hour: number;
+      readonly price: MovePrice;
     }
   | { readonly do: 'answerMove'; readonly by: number; readonly booking: number; readonly accepts: boolean }
   | { readonly do: 'review'; readonly by: number; readonly booking: number; readonly rating: number }
@@ -234,6 +235,7 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
       space: fc.oneof(fc.constant(0), fc.nat(1), index),
       day: fc.oneof(fc.constant('change' as const), day),
       hour,
+      price: fc.constantFrom('agreed', 'new'),
     },
     8,
   ),

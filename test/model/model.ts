@@ -62,7 +62,16 @@ type Status = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
 /** Where an event is to be. */
 export type Place = { readonly spaceId: number; readonly date: LocalDate; readonly startHour: number };
 /** A move that waits for the other party. */
-type Move = { readonly askedBy: Party['kind']; readonly askedAt: string; readonly to: Place };
+type Move = {
+  readonly askedBy: Party['kind'];
+  readonly askedAt: string;
+  readonly to: Place;
+  /** What the request costs there, if that was asked for and is another price. */
+  readonly totalPrice?: number | undefined;
+};
+
+/** Whether a request keeps its price when it moves, or has the one of its new space and day. */
+export type MovePrice = 'agreed' | 'new';
 
 export type Booking = Interval & {
   readonly dto: Record<string, unknown> &
@@ -392,7 +401,7 @@ export class Model {
   }
 
   /** A party asks for a move, or accepts it by asking for the same. */
-  move(by: Caller, id: number, to: Place): Answer {
+  move(by: Caller, id: number, to: Place, price: MovePrice): Answer {
     const caller = this.#caller(by, 'WriteBookings');
     if ('error' in caller) return caller;
     if (!isHour(to.startHour) || Number.isNaN(Date.parse(to.date))) return refused('ValidationError');
@@ -403,14 +412,18 @@ export class Model {
     if (!this.#canMove(booking)) return refused('BookingNotAllowed');
     if (space.communityId !== booking.space.communityId) return refused('ResourceNotFound');
     if (isAt(placeOf(booking), to)) return refused('BookingNotAllowed');
+    // What was approved was charged.
+    if (price === 'new' && booking.status !== 'Pending') return refused('BookingNotAllowed');
+    const there = this.#totalOn(space, to.date);
+    const totalPrice = price === 'agreed' || there === booking.dto.totalPrice ? undefined : there;
     const { move } = booking;
-    const isSame = move !== undefined && isAt(move.to, to);
+    const isSame = move !== undefined && isAt(move.to, to) && move.totalPrice === totalPrice;
     if (isSame && move.askedBy === caller.kind) return { status: 200, body: this.#dtoOf(booking) };
     if (move !== undefined && !isSame && move.askedBy !== caller.kind) return refused('BookingNotAllowed');
     const why = this.#whyNot(space, to.date, to.startHour, booking, caller.kind === 'Brand');
     if (why !== undefined) return refused(why);
-    if (isSame) return this.#agree(booking, space, to, by);
-    const asked: Move = { askedBy: caller.kind, askedAt: new Date(this.now).toISOString(), to };
+    if (isSame) return this.#agree(booking, space, move, by);
+    const asked: Move = { askedBy: caller.kind, askedAt: new Date(this.now).toISOString(), to, totalPrice };
     Object.assign(booking, { move: asked });
     const others = partiesOf(booking).filter(({ kind }) => kind !== caller.kind);
     this.mails.tell({ kind: 'BookingMoveAsked', parties: others, booking, by: userOf(by) });
@@ -434,23 +447,30 @@ export class Model {
     if (move.askedBy === caller.kind) return refused('BookingNotAllowed');
     const space = this.#space(move.to.spaceId);
     const why = this.#whyNot(space, move.to.date, move.to.startHour, booking, false);
-    return why === undefined ? this.#agree(booking, space, move.to, by) : refused(why);
+    return why === undefined ? this.#agree(booking, space, move, by) : refused(why);
+  }
+
+  #totalOn(space: Space, date: LocalDate): number {
+    const fee = this.#hoursOn(space, date).eventFee;
+    return (fee + Math.round((fee * SERVICE_FEE_PERCENT) / 100)) / 100;
   }
 
   #canMove = ({ status, from }: Booking): boolean => (status === 'Pending' || status === 'Approved') && from > this.now;
 
-  /** Both parties want a booking elsewhere, for the price at its request. That approves a request. */
-  #agree(booking: Booking, space: Space, { date, startHour }: Place, by: Caller): Answer {
+  /** Both parties want a booking elsewhere, for the price at its request or that of the move. That approves a request. */
+  #agree(booking: Booking, space: Space, { to: { date, startHour }, totalPrice }: Move, by: Caller): Answer {
     const isRequest = booking.status === 'Pending';
+    if (!isRequest && totalPrice !== undefined) return refused('BookingNotAllowed');
     if (isRequest && booking.expiresAt <= this.now) return refused('BookingNotAllowed');
     const use = this.#use(space, date, startHour);
     const { usageHours: _, ...dto } = booking.dto;
+    const price = totalPrice === undefined ? {} : { totalPrice };
     const times = { date, startHour, endHour: endHourOf(space, startHour), ...this.#usage(space, date, startHour) };
     Object.assign(booking, {
       ...use,
       space,
       move: undefined,
-      dto: { ...dto, spaceId: space.id, spaceName: space.name, ...times },
+      dto: { ...dto, spaceId: space.id, spaceName: space.name, ...times, ...price },
       cancelUntil: use.from - (space.terms.cancelHours ?? 0) * HOUR_MS,
     });
     const [community, brand] = partiesOf(booking);
@@ -544,6 +564,12 @@ export class Model {
     return booking !== undefined && this.#canMove(booking) && isAt(placeOf(booking), to);
   }
 
+  /** The fee of an event in a space on a date, in cents. Undefined if there is no such space. */
+  feeOn(spaceId: number, date: LocalDate): number | undefined {
+    const space = this.#spaces.get(spaceId);
+    return space && this.#hoursOn(space, date).eventFee;
+  }
+
   lookUp = (id: number): Booking | undefined => this.#bookings.get(id);
 
   bookingIds = (): readonly number[] => [...this.#bookings.keys()];
@@ -613,13 +639,12 @@ export class Model {
     const { answerHours, cancelHours = 0 } = space.terms;
     const { date, startHour } = request;
     const use = this.#use(space, date, startHour);
-    const fee = this.#hoursOn(space, date).eventFee;
     const booking: Booking = {
       ...use,
       dto: {
         ...{ id, spaceId: space.id, spaceName: space.name, date, startHour, brandName },
         endHour: endHourOf(space, startHour),
-        totalPrice: (fee + Math.round((fee * SERVICE_FEE_PERCENT) / 100)) / 100,
+        totalPrice: this.#totalOn(space, date),
         createdAt: new Date(this.now).toISOString(),
         ...this.#usage(space, date, startHour),
       },
@@ -662,7 +687,11 @@ export class Model {
 
   #dtoOf({ dto, status, message, brandId, move }: Booking) {
     const waiting = move && {
-      move: { askedBy: move.askedBy, askedAt: move.askedAt, ...move.to, spaceName: this.#space(move.to.spaceId).name },
+      move: {
+        ...{ askedBy: move.askedBy, askedAt: move.askedAt, ...move.to },
+        ...{ spaceName: this.#space(move.to.spaceId).name },
+        ...(move.totalPrice !== undefined && { totalPrice: move.totalPrice }),
+      },
     };
     const text = message !== undefined && this.isForgotten(`brand:${brandId}`) ? ERASED : message;
     return { ...dto, status, ...waiting, ...(text !== undefined && { message: text }) };

@@ -239,7 +239,9 @@ class History {
       case 'move': {
         const { date, space: spaceId } = this.#spaceDay(step);
         const to = { spaceId, date, startHour: step.hour };
-        return this.#world.isUpgraded ? undefined : this.#calls.move(calling, this.#booking(step.booking), to);
+        return this.#world.isUpgraded
+          ? undefined
+          : this.#calls.move(calling, this.#booking(step.booking), to, step.price);
       }
       case 'answerMove':
         return this.#world.isUpgraded
