@@ -204,9 +204,10 @@ function aboutMove(event: Recorded<BookingMoveAsked | BookingMoveEnded | Booking
       : event.type === 'BookingMoveEnded'
         ? event.data.endedBy
         : event.data.status === 'Pending' && 'Brand';
+  const about = { ...aboutOf(data), ...(kind === 'BookingMoveAsked' && { moveId: data.moveId }) };
   return partiesOf(data)
     .filter((account) => account.kind !== isDoneBy)
-    .map((account) => ({ kind, account, about: aboutOf(data) }));
+    .map((account) => ({ kind, account, about }));
 }
 
 /** A moment as a part of an id, which has no colons. */

@@ -108,6 +108,12 @@ http://localhost:3000/console/bookings/`);
     expect(text).toContain('It then costs $460.00 instead of $230.00.');
   });
 
+  it('says nothing of a move that another one has replaced', async () => {
+    const { mail } = find('BookingMoveAsked');
+    const replaced = { ...mail, about: { ...mail.about, moveId: 'another' } };
+    expect(await made.service.core.mailContent.compose(replaced)).toEqual({ skipped: expect.any(String) });
+  });
+
   it('has no amounts for members without amounts, and the rest as for others', async () => {
     const { users } = made.service.core;
     const amount = /\$\s?\d/;

@@ -1,5 +1,6 @@
 import { accepted } from '../accepted.ts';
 import { CONTEXT } from '../running-service.fixture.ts';
+import { partyOf } from './calls.ts';
 import { accountOf, type Calling, type ConnectedApp, type Faces, PASSWORD } from './faces.ts';
 import type { Member, Model, Party, Role } from './model.ts';
 import type { ModelledService } from './modelled-service.ts';
@@ -31,6 +32,12 @@ export class Callers {
     const calling = this.#all.at(index % this.#all.length);
     if (calling === undefined) throw new Error('There are no callers yet');
     return calling;
+  }
+
+  /** The same among those who act for a party. */
+  of({ kind, id }: Party, index: number): Calling {
+    const theirs = this.#all.filter((calling) => partyOf(calling).kind === kind && partyOf(calling).id === id);
+    return theirs[index % theirs.length] ?? this.at(index);
   }
 
   members = (): readonly InConsole[] => this.#all.filter((calling) => calling.face === 'console');

@@ -52,7 +52,7 @@ export class Calls {
       const answer = await this.#faces.mcp(secret, 'request_booking', input);
       return [
         withId(answer),
-        withId(toBrand(calling, this.#model.request(calling.name, meant, idempotencyKey, id(answer)))),
+        withId(this.#toBrand(calling, () => this.#model.request(calling.name, meant, idempotencyKey, id(answer)))),
       ];
     }
     const body = { spaceId, startTime: date, startHour, ...texts };
@@ -133,7 +133,7 @@ export class Calls {
     if (calling.face === 'mcp') {
       const input = { bookingId, reason: this.textOf(`user:${calling.member.userId}`) };
       const answer = await this.#faces.mcp(await this.secretOf(calling), 'cancel_booking', input);
-      return [withoutBody(answer), toBrand(calling, this.#model.cancel(calling.name, bookingId))];
+      return [withoutBody(answer), this.#toBrand(calling, () => this.#model.cancel(calling.name, bookingId))];
     }
     const outcome = await this.#service.core.commands.bookings.cancel({ bookingId, by: accountOf(party) }, CONTEXT);
     return [answerOf(outcome), this.#model.cancel(party, bookingId)];
@@ -157,13 +157,20 @@ export class Calls {
     if (calling.face === 'mcp') {
       const isThere = this.#model.isAt(bookingId, to);
       const answer = await this.#faces.mcp(secret, 'move_booking', { bookingId, ...to, price });
-      const promised = withoutBody(toBrand(calling, this.#model.move(calling.name, bookingId, to, price)));
+      const promised = withoutBody(this.#toBrand(calling, () => this.#model.move(calling.name, bookingId, to, price)));
       // The tool may be repeated.
       return [withoutBody(answer), promised.error === 'BookingNotAllowed' && isThere ? { status: 200 } : promised];
     }
     const body = { spaceId, startTime: date, startHour, price };
     const answer = await this.#faces.rest('POST', `/bookings/${bookingId}/move`, secret, body);
     return [answer, this.#model.move(nameOf(calling), bookingId, to, price)];
+  }
+
+  /** What a tool promises that apps of communities do not have: their calls change nothing. */
+  #toBrand({ name, member }: ConnectedApp, call: () => Answer): Answer {
+    if (member.kind === 'Brand') return overMcp(call());
+    const known = this.#model.booking(name, 0);
+    return known.status === 401 ? overMcp(known) : { status: 400, error: 'NoSuchTool' };
   }
 
   async answerMove(calling: Calling, bookingId: BookingId, accepts: boolean): Promise<Both | undefined> {
@@ -276,10 +283,6 @@ const overMcp = ({ status, error, body }: Answer): Answer => {
   if (error !== undefined) return { status: status === 401 ? 401 : 400, error };
   return { status: 200, ...(body !== undefined && { body }) };
 };
-
-/** The same of a tool that apps of communities do not have. */
-const toBrand = ({ member }: ConnectedApp, answer: Answer): Answer =>
-  member.kind === 'Community' && answer.status !== 401 ? { status: 400, error: 'NoSuchTool' } : overMcp(answer);
 
 /** Pages have no codes: a sign-in, a page that says so, or a message. What an account does not have is missing. */
 const inConsole = ({ status, error, body }: Answer): Answer => {

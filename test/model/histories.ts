@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { CHOSEN_KINDS, type Ticked } from './mail-choices.ts';
-import type { Booking, MovePrice, Party, Request, Role, Terms } from './model.ts';
+import type { Booking, MovePrice, Party, Place, Request, Role, Terms } from './model.ts';
 import { clockAt, daysAfter, type LocalDate, momentOf, type Zone } from './moments.ts';
 
 /** The world in which a history begins: two communities, the second in UTC, with three spaces, and two brands. */
@@ -13,6 +13,9 @@ export type World = {
   /** The day on which its clocks change, or another special one. */
   readonly change: LocalDate;
 };
+
+/** A caller, or one of those who act for that party of the booking. */
+type OfSide = { readonly by: number; readonly side?: Party['kind'] | undefined };
 
 /**
  * One call of a client, or something that happens. Numbers choose among what there is: the third caller, the last booking. Negative ones count
@@ -43,17 +46,21 @@ export type Step =
   | { readonly do: 'reviews'; readonly by: number; readonly community: number }
   | { readonly do: 'approve'; readonly by: number; readonly booking: number }
   | { readonly do: 'cancel'; readonly by: number; readonly booking: number }
-  /** To the space and day, or within them. In worlds that begin on the release before, which knows no moves, nothing happens. */
-  | {
+  /**
+   * To a space, so many days and hours after those that the booking has, or to where the other party has asked to move it. In worlds that
+   * begin on the release before, which knows no moves, nothing happens.
+   */
+  | (OfSide & {
       readonly do: 'move';
-      readonly by: number;
       readonly booking: number;
       readonly space: number;
-      readonly day: Day;
-      readonly hour: number;
+      readonly days: number;
+      readonly hours: number;
       readonly price: MovePrice;
-    }
-  | { readonly do: 'answerMove'; readonly by: number; readonly booking: number; readonly accepts: boolean }
+      readonly isAgreed: boolean;
+    })
+  /** Of the bookings whose move waits, the last ones first. It is accepted by the party that has to answer. */
+  | (OfSide & { readonly do: 'answerMove'; readonly booking: number; readonly accepts: boolean })
   | { readonly do: 'review'; readonly by: number; readonly booking: number; readonly rating: number }
   | {
       readonly do: 'close';
@@ -190,6 +197,8 @@ const day: fc.Arbitrary<Day> = fc.oneof(
   { weight: 5, arbitrary: fc.constant('change' as const) },
   { weight: 1, arbitrary: fc.constantFrom(30, 400, 1_826, 1_827, 3_000) },
 );
+/** Mostly, a party of the booking moves it. */
+const side = some(fc.constantFrom('Brand', 'Community'), 6);
 const role = fc.constantFrom<Role>('Viewer', 'Coordinator', 'Manager');
 /** Most clocks change in the night. */
 const hour = fc.oneof(fc.nat(2), fc.nat(5), fc.nat(24));
@@ -233,13 +242,24 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
       by: fc.oneof(ofCommunity, ofBrands, newest, index),
       booking: fc.nat(3),
       space: fc.oneof(fc.constant(0), fc.nat(1), index),
-      day: fc.oneof(fc.constant('change' as const), day),
-      hour,
+      days: fc.constantFrom(0, 0, 0, 1, 1, -1, 2, 400),
+      hours: fc.integer({ min: -4, max: 4 }),
       price: fc.constantFrom('agreed', 'new'),
+      isAgreed: fc.boolean(),
+      side,
     },
-    8,
+    18,
   ),
-  a('answerMove', { by: fc.oneof(ofCommunity, ofBrands, index), booking: fc.nat(3), accepts: fc.boolean() }, 6),
+  a(
+    'answerMove',
+    {
+      by: fc.oneof(ofCommunity, ofBrands, index),
+      booking: fc.nat(2),
+      accepts: fc.constantFrom(true, true, false),
+      side,
+    },
+    16,
+  ),
   a('review', { by: fc.oneof(ofBrands, index), booking: index, rating: fc.integer({ min: 0, max: 6 }) }, 2),
   a(
     'close',
@@ -297,6 +317,17 @@ export function withoutGap<T extends Partial<Terms>>({ gapHours: _, ...terms }: 
 
 /** A date so many days after the one that the clock of a zone shows. */
 export const dateIn = (zone: Zone, now: number, days: number): LocalDate => daysAfter(clockAt(zone, now).date, days);
+
+/** Where a step moves a booking, and for which price. */
+export function moveOf(
+  { dto, move }: Booking,
+  { days, hours, price, isAgreed }: Pick<Extract<Step, { do: 'move' }>, 'days' | 'hours' | 'price' | 'isAgreed'>,
+  spaceId: number,
+): { readonly to: Place; readonly price: MovePrice } {
+  if (isAgreed && move !== undefined) return { to: move.to, price: move.totalPrice === undefined ? 'agreed' : 'new' };
+  const startHour = Math.abs(dto.startHour + hours);
+  return { to: { spaceId, date: daysAfter(dto.date, days), startHour }, price };
+}
 
 /** A request of the space and day of a booking, for so many hours after the one at which that ends by the clock. */
 export function rivalOf(booking: Booking | undefined, offset: number): Request | undefined {

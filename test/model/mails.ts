@@ -19,7 +19,7 @@ const IS_NEWS_WHILE = {
   BookingDeclined: () => true,
   BookingCancelled: () => true,
   BookingExpired: () => true,
-  BookingMoveAsked: ({ move }: Booking) => move !== undefined,
+  BookingMoveAsked: (booking: Booking, asked: Mail['move']) => asked !== undefined && booking.move === asked,
   BookingMoveEnded: isNotCancelled,
   BookingMoved: isNotCancelled,
   ReviewPublished: () => true,
@@ -36,7 +36,7 @@ export type News = {
   /** The user who did it in person. */
   readonly by?: string | undefined;
 };
-type Told = News & { readonly at: number; readonly place: Place | undefined };
+type Told = News & { readonly at: number; readonly place: Place | undefined; readonly move: Booking['move'] };
 /** A mail to a member of an account. */
 export type Mail = {
   readonly kind: MailKind;
@@ -45,6 +45,8 @@ export type Mail = {
   readonly booking?: Booking | undefined;
   /** Where and when the event was to be. The booking may move. */
   readonly place?: Place | undefined;
+  /** The move that waited. */
+  readonly move?: Booking['move'];
   readonly role?: Role;
 };
 type Place = { readonly spaceId: number; readonly date: string };
@@ -89,7 +91,8 @@ export class Mails {
 
   /** Something has happened. */
   tell(news: News): void {
-    this.#news.push({ ...news, at: this.#world.now(), place: news.booking && placeOf(news.booking) });
+    const { booking } = news;
+    this.#news.push({ ...news, at: this.#world.now(), place: booking && placeOf(booking), move: booking?.move });
   }
 
   roleChanged(to: Member, role: Role): void {
@@ -145,7 +148,7 @@ export class Mails {
   }
 
   /** One mail to each reader, also if the reader belongs to both parties; a receipt to the member who requests. */
-  #mailsOf({ kind, parties, at, booking, place, by }: Told): readonly Mail[] {
+  #mailsOf({ kind, parties, at, booking, place, move, by }: Told): readonly Mail[] {
     const readers = parties.flatMap((party) => this.#readersOf(kind, party, place));
     const others = readers.filter(({ userId }) => userId !== by);
     const brand: Party = { kind: 'Brand', id: booking?.brandId ?? 0 };
@@ -153,7 +156,7 @@ export class Mails {
       ({ userId }) => kind === 'BookingRequested' && userId === by,
     );
     const first = new Map(others.toReversed().map((to) => [to.userId, to]));
-    return [...first.values(), ...own].map((to) => ({ kind, at, booking, place, to }));
+    return [...first.values(), ...own].map((to) => ({ kind, at, booking, place, move, to }));
   }
 
   /** Requests that expire soon, and the events of tomorrow: each once, and one mail for all events of a day. */
@@ -182,7 +185,7 @@ export class Mails {
   }
 
   /** Whether a mail is still for its reader, and still true. */
-  #isNews({ kind, at, to, role, booking, place }: Mail): boolean {
+  #isNews({ kind, at, to, role, booking, place, move }: Mail): boolean {
     if (at + DAY_MS <= this.#world.now()) return false;
     const readerOf = (about?: Place) => this.#readersOf(kind, to, about).find(({ userId }) => userId === to.userId);
     if (kind === 'EventTomorrow')
@@ -190,7 +193,7 @@ export class Mails {
     const reader = readerOf(place);
     if (reader === undefined) return false;
     if (kind === 'RoleChanged') return reader.role === role;
-    return kind === 'ApiKeyIssued' || booking === undefined || IS_NEWS_WHILE[kind](booking);
+    return kind === 'ApiKeyIssued' || booking === undefined || IS_NEWS_WHILE[kind](booking, move);
   }
 
   /** The approved events of an account on a date, if that is tomorrow. */

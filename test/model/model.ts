@@ -572,6 +572,10 @@ export class Model {
 
   lookUp = (id: number): Booking | undefined => this.#bookings.get(id);
 
+  /** The bookings whose move waits for an answer. */
+  movingIds = (): readonly number[] =>
+    [...this.#bookings.values()].filter(({ move }) => move !== undefined).map(({ dto }) => dto.id);
+
   bookingIds = (): readonly number[] => [...this.#bookings.keys()];
 
   // The rules.

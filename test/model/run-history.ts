@@ -8,8 +8,9 @@ import { Callers } from './callers.ts';
 import { type Both, Calls, partyOf, WRITTEN, writtenBy } from './calls.ts';
 import { compareChoices } from './chosen-mail.ts';
 import { type Calling, Faces } from './faces.ts';
-import { type Day, dateIn, PARTIES, rivalOf, type Step, type World, withoutGap } from './histories.ts';
+import { type Day, dateIn, moveOf, PARTIES, rivalOf, type Step, type World, withoutGap } from './histories.ts';
 import { CHOSEN_KINDS, MOVES } from './mail-choices.ts';
+import { partiesOf } from './mails.ts';
 import { Model, type Party } from './model.ts';
 import { type ModelledService, type Outside, openModelledService } from './modelled-service.ts';
 import { Registrations } from './registrations.ts';
@@ -174,10 +175,11 @@ class History {
       case 'reviews':
       case 'approve':
       case 'cancel':
-      case 'move':
-      case 'answerMove':
       case 'review':
         return this.#callBy(this.#callers.at(step.by), step);
+      case 'move':
+      case 'answerMove':
+        return this.#world.isUpgraded ? undefined : this.#move(step);
       case 'retry':
         return this.#retry?.();
       case 'registerWebhook':
@@ -236,22 +238,27 @@ class History {
         return this.#calls.approve(calling, this.#booking(step.booking));
       case 'cancel':
         return this.#calls.cancel(calling, this.#booking(step.booking));
-      case 'move': {
-        const { date, space: spaceId } = this.#spaceDay(step);
-        const to = { spaceId, date, startHour: step.hour };
-        return this.#world.isUpgraded
-          ? undefined
-          : this.#calls.move(calling, this.#booking(step.booking), to, step.price);
-      }
-      case 'answerMove':
-        return this.#world.isUpgraded
-          ? undefined
-          : this.#calls.answerMove(calling, this.#booking(step.booking), step.accepts);
       case 'review':
         return this.#calls.review(calling, this.#booking(step.booking), step.rating);
       default:
         return step satisfies never;
     }
+  }
+
+  /** Moves a booking, or answers its move. */
+  async #move(step: Extract<Step, { do: 'move' | 'answerMove' }>): Promise<Both | undefined> {
+    const moving = step.do === 'answerMove' ? this.#model.movingIds() : [];
+    const last = moving.at(-1 - (step.booking % (moving.length || 1)));
+    const id = last === undefined ? this.#booking(step.booking) : bookingId(last);
+    const booking = this.#model.lookUp(id);
+    const isMeant = (kind: Party['kind']) =>
+      step.do === 'answerMove' && step.accepts ? kind !== booking?.move?.askedBy : kind === step.side;
+    const party = step.side && booking && partiesOf(booking).find(({ kind }) => isMeant(kind));
+    const calling = party === undefined ? this.#callers.at(step.by) : this.#callers.of(party, Math.abs(step.by));
+    if (step.do === 'answerMove') return this.#calls.answerMove(calling, id, step.accepts);
+    if (booking === undefined) return undefined;
+    const { to, price } = moveOf(booking, step, this.#space(step.space).id);
+    return this.#calls.move(calling, id, to, price);
   }
 
   /** The first space is open all night, and asks for no notice. */
@@ -411,12 +418,13 @@ type BookingStep =
   | 'reviews'
   | 'approve'
   | 'cancel'
-  | 'move'
-  | 'answerMove'
   | 'review';
 type WebhookStep = 'registerWebhook' | 'removeWebhook' | 'webhooks';
 type MemberStep = 'join' | 'setRole' | 'removeMember' | 'connect' | 'chooseMail';
-type OperatorStep = Exclude<Step['do'], 'retry' | 'flood' | BookingStep | WebhookStep | MemberStep>;
+type OperatorStep = Exclude<
+  Step['do'],
+  'retry' | 'flood' | 'move' | 'answerMove' | BookingStep | WebhookStep | MemberStep
+>;
 
 const COMMUNITY: Party = { kind: 'Community', id: 1 };
 const BRAND: Party = { kind: 'Brand', id: 1 };

@@ -51,7 +51,7 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
     ? foreignName(booking.brandName)
     : await foreignAccountName(queries.accounts, communityOf(booking), clock());
   const seen: Seen = { booking, reader, isCommunity, other, now: clock() };
-  const skipped = outdated(kind, seen);
+  const skipped = outdated(kind, seen, about);
   if (skipped !== undefined) return { skipped };
 
   const review = kind === 'ReviewPublished' ? await reviewFacts(deps, booking) : undefined;
@@ -77,10 +77,11 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
   };
 }
 
+const MOVE_ENDED = 'The move was answered, taken back or replaced meanwhile.';
 const ANSWERED = 'The request was answered, withdrawn or expired meanwhile.';
 
 /** Why a mail is not sent any more. */
-function outdated(kind: ChosenKind, { booking, now }: Seen): string | undefined {
+function outdated(kind: ChosenKind, { booking, now }: Seen, about: NewMail['about']): string | undefined {
   const { status, bookingId, approval } = booking;
   switch (kind) {
     case 'BookingRequested':
@@ -99,8 +100,11 @@ function outdated(kind: ChosenKind, { booking, now }: Seen): string | undefined 
       return undefined;
     case 'EventTomorrow':
       return status === 'Approved' && isTomorrow(booking, now) ? undefined : 'The event is not tomorrow any more.';
-    case 'BookingMoveAsked':
-      return booking.move === undefined ? 'The move was answered or taken back meanwhile.' : undefined;
+    case 'BookingMoveAsked': {
+      const { moveId } = booking.move ?? {};
+      // Of another move that waits by now, there is a mail of its own. Those of earlier releases do not say of which they are.
+      return moveId === undefined || (about.moveId ?? moveId) !== moveId ? MOVE_ENDED : undefined;
+    }
     case 'BookingMoveEnded':
     case 'BookingMoved':
       return status === 'Cancelled' ? 'The booking was cancelled meanwhile.' : undefined;
