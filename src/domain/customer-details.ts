@@ -1,7 +1,6 @@
 import type { Rules } from './changed-values.ts';
-import { termsOn } from './day-terms.ts';
 import { refuseField, refuseFor } from './decision.ts';
-import { type Cents, cents, type PlainDate, type SpaceId } from './ids.ts';
+import { type Cents, cents, type SpaceId } from './ids.ts';
 import { keysOf } from './keys-of.ts';
 import {
   CUSTOMER_CONTACT,
@@ -13,7 +12,6 @@ import {
   wrongText,
 } from './limits.ts';
 import type { PersonalText } from './personal-text.ts';
-import type { Space } from './space.ts';
 
 /** The fee of a space that was agreed with a customer. */
 export type AgreedFee = { readonly spaceId: SpaceId; readonly eventFee: Cents };
@@ -56,7 +54,3 @@ export function agreedFee({ discountPercent, fees }: AgreedPrices, spaceId: Spac
   if (fixed !== undefined) return fixed.eventFee;
   return discountPercent === undefined ? eventFee : cents(Math.floor((eventFee * (100 - discountPercent) + 50) / 100));
 }
-
-/** The fee of an event of a customer in a space on a date. */
-export const feeOn = (space: Space, date: PlainDate, agreed: AgreedPrices): Cents =>
-  agreedFee(agreed, space.spaceId, termsOn(space, date).eventFee);

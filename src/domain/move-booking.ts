@@ -5,7 +5,7 @@ import type { BookingPrice, CancelledBy, MovePlace } from './booking-events.ts';
 import { expiryOf } from './booking-moments.ts';
 import { toTimestamp, wallDay } from './calendar.ts';
 import { closedRefusal } from './closed-refusal.ts';
-import { type AgreedPrices, feeOn } from './customer-details.ts';
+import type { AgreedPrices } from './customer-details.ts';
 import { type Decision, isRefusal, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
 import { moreThanFit } from './description.ts';
@@ -18,6 +18,7 @@ import type {
   HoursLeft,
   HoursRefused,
 } from './events.ts';
+import { feeOn } from './fee-on.ts';
 import type { BookingId, Cents, MoveId, PlainDate, SpaceId } from './ids.ts';
 import { HOUR, REASON, wrongNumber, wrongText } from './limits.ts';
 import { picked } from './picked.ts';

@@ -3,11 +3,12 @@ import { type BookingDetails, detailsOf, fingerprintOf, wrongDetails } from './b
 import type { ApprovedAtOnce } from './booking-events.ts';
 import { toTimestamp, type WallDay, wallDay } from './calendar.ts';
 import { closedRefusal } from './closed-refusal.ts';
-import { type AgreedPrices, feeOn } from './customer-details.ts';
+import type { AgreedPrices } from './customer-details.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
 import { moreThanFit } from './description.ts';
 import type { BookingApproved, BookingRequested } from './events.ts';
+import { feeOn } from './fee-on.ts';
 import type { BookingId, BrandId, Cents } from './ids.ts';
 import { brokenTextRule, EVENT_FEE, IDEMPOTENCY_KEY, wrongNumber } from './limits.ts';
 import { priceOf } from './pricing.ts';

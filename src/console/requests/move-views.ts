@@ -2,7 +2,6 @@ import type { BookingDocument } from '../../../projections/bookings.ts';
 import { startOf } from '../../domain/booking-moments.ts';
 import type { Cents } from '../../domain/ids.ts';
 import { isOpen } from '../../domain/space-day.ts';
-import type { AmountFormat } from '../../html/amounts.ts';
 import { shortDate } from '../../html/formats.ts';
 import { EMPTY, type Html, html, named, namedText } from '../../html/html.ts';
 import type { Queries } from '../../queries/queries.ts';
@@ -10,7 +9,7 @@ import { returnFields, viaField, withVia } from '../parts/back-link.ts';
 import { placeText } from '../parts/booking-views.ts';
 import { hiddenField, postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
-import { may, type Visit } from '../parts/visit.ts';
+import { type AmountVisit, may, type Visit } from '../parts/visit.ts';
 
 export const movePath = ({ bookingId }: Pick<BookingDocument, 'bookingId'>): string =>
   `/console/bookings/${bookingId}/move`;
@@ -51,7 +50,7 @@ function priceAfter({ amount }: Pick<Visit, 'amount'>, { move, totalPrice, curre
 }
 
 /** `290.00 EUR, 60.00 EUR more than now` */
-export const priceChange = (amount: AmountFormat, now: Cents, there: Cents, currency: string): Html =>
+export const priceChange = (amount: AmountVisit['amount'], now: Cents, there: Cents, currency: string): Html =>
   html`${amount(there, currency)}, ${amount(Math.abs(there - now), currency)} ${there > now ? 'more' : 'less'} than now`;
 
 /** The buttons that answer a move, or withdraw an own one. */

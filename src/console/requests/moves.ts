@@ -1,8 +1,8 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
 import { localDate } from '../../domain/calendar.ts';
-import { feeOn } from '../../domain/customer-details.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
+import { feeOn } from '../../domain/fee-on.ts';
 import { MOVE_PRICES, type MoveTo } from '../../domain/move-booking.ts';
 import { type Price, priceOf } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
