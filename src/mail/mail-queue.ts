@@ -93,6 +93,9 @@ const ofUser = declareQuery(mailCollection, (userId: string): Find<MailRecord> =
 /** Who takes turns. A mail about a password or an address names no account. */
 const turnOf = ({ document: { account, userId } }: Mail): string => account ?? userId;
 
+const seriesIn = ({ series }: NewMail['about']): string | undefined =>
+  typeof series === 'string' ? series : undefined;
+
 /** Each once, without some. */
 function distinct(mails: readonly Mail[], except: ReadonlySet<string>): readonly Mail[] {
   const byKey = new Map(mails.map((mail) => [mail.key, mail] as const));
@@ -146,13 +149,14 @@ export class MailQueue extends OutboxQueue<MailRecord> {
     const added = limited.filter(([mailId]) => !known.has(mailId));
     const byUser = Map.groupBy(added, ([, { userId }]) => userId);
     await Promise.all(
-      Array.from(byUser, ([userId, ofUser]) =>
-        this.#recent.update(userId, (before) => {
-          const planned = planMails(before, ofUser.length, now);
+      Array.from(byUser, ([userId, ofUser]) => {
+        const series = ofUser.map(([, { about }]) => seriesIn(about));
+        return this.#recent.update(userId, (before) => {
+          const planned = planMails(before, series, now);
           for (const [i, [mailId]] of ofUser.entries()) digestAts.set(mailId, planned.digestAts[i]);
           return planned.recent;
-        }),
-      ),
+        });
+      }),
     );
     return digestAts;
   }

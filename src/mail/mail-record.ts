@@ -3,7 +3,7 @@ import type { Collection, Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { dueIn, type Progress, RETENTION_MS, restarted, untried } from '../outbox/progress.ts';
-import { dueInDigest } from './hourly-limit.ts';
+import { dueInDigest, SERIES_WAIT_MS } from './hourly-limit.ts';
 import { isUrgent } from './kinds.ts';
 import type { NewMail } from './new-mail.ts';
 
@@ -40,8 +40,6 @@ const DAY_MS = 24 * 3_600_000;
 const MAX_AGE_MS = DAY_MS;
 /** Longer than a mail can be pending. */
 const PENDING_RETENTION_MS = MAX_AGE_MS + RETENTION_MS;
-/** How long the mail about a request of a series waits for the others, which go out with it. */
-const SERIES_WAIT_MS = 10_000;
 /** Attempts kept with a mail. */
 export const MAX_ATTEMPTS = 20;
 

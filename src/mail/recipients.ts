@@ -22,6 +22,7 @@ import type {
   Recorded,
 } from '../domain/events.ts';
 import type { BookingId, SpaceId } from '../domain/ids.ts';
+import { picked } from '../domain/picked.ts';
 import { gatherCalls } from '../event-loop/gathered-calls.ts';
 import type { Recipients } from './fan-out.ts';
 import { type AlwaysKind, type ChosenKind, mayGet } from './kinds.ts';
@@ -132,24 +133,20 @@ export function createRecipients(deps: Deps): Recipients['of'] {
         // The community entered it itself.
         if (approval === 'entered') return [];
         const toCommunity = await toReaders(event, [{ ...mail, account: communityOf(event.data) }]);
-        const receipt = approval === undefined ? mail : { ...mail, kind: 'BookingApproved' as const };
+        // Each approval is a mail of its own, with its calendar file.
+        const receipt =
+          approval === undefined ? mail : { kind: 'BookingApproved' as const, about: aboutOf(event.data) };
         return [...toCommunity, ...(await toActor(event, { ...receipt, account: brandOf(event.data) }))];
       }
       case 'BookingApproved':
         return toReaders(event, [{ kind: event.type, account: brandOf(event.data), about: aboutOf(event.data) }]);
       case 'BookingCancelled':
         return toReaders(event, cancellation(event, await wasApproved(event.data.bookingId)));
-      case 'MessageSent': {
-        const to = event.data.from === 'Brand' ? communityOf(event.data) : brandOf(event.data);
-        const about = { ...aboutOf(event.data), message: event.revision };
-        return toReaders(event, [{ kind: 'Message', account: to, about }]);
-      }
+      case 'MessageSent':
       case 'QuestionSent': {
-        const { from, spaceId, brandId } = event.data;
-        const to = from === 'Brand' ? communityOf(event.data) : brandOf(event.data);
-        return toReaders(event, [
-          { kind: 'Message', account: to, about: { spaceId, brandId, message: event.revision } },
-        ]);
+        const to = event.data.from === 'Brand' ? communityOf(event.data) : brandOf(event.data);
+        const of = event.type === 'MessageSent' ? aboutOf(event.data) : picked(event.data, ['spaceId', 'brandId']);
+        return toReaders(event, [{ kind: 'Message', account: to, about: { ...of, message: event.revision } }]);
       }
       case 'BookingMoveAsked':
       case 'BookingMoveEnded':

@@ -46,12 +46,11 @@ export type QuestionThread = {
 
 const messagesAbout = declareQuery(
   questionMessages,
-  ({ spaceId, brandId }: About, revision?: number): Find<QuestionMessageDocument> => ({
-    where: { spaceId, brandId, ...(revision !== undefined && { revision }) },
+  ({ spaceId, brandId }: About): Find<QuestionMessageDocument> => ({
+    where: { spaceId, brandId },
     sort: [{ field: 'revision' }],
   }),
   [{ spaceId: spaceId(1), brandId: brandId(1) }],
-  [{ spaceId: spaceId(1), brandId: brandId(1) }, 0],
 );
 
 const latest = declareQuery(
@@ -119,13 +118,6 @@ export function createQuestionQueries({ readModels, personalData, clock }: Query
         communityName: community?.name ?? 'The community',
         messages: await personalData.openQuestions(stored),
       };
-    },
-
-    /** A message, under its place in the stream; the caller may see the space and the brand. */
-    async message(about: About, revision: number): Promise<ReadableQuestionMessage | undefined> {
-      const stored = await readModels.collection(questionMessages).list(messagesAbout(about, revision));
-      const [message] = await personalData.openQuestions(stored);
-      return message;
     },
 
     /** The questions of an account with an unread message, the latest first, as `threads.unread` finds bookings. */

@@ -6,6 +6,7 @@ import { toTimestamp } from '../../src/domain/calendar.ts';
 import type { HouseDescription } from '../../src/domain/description.ts';
 import { brandId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { subjectOf, subjectOfUser } from '../../src/domain/personal-text.ts';
+import type { Role } from '../../src/domain/roles.ts';
 import type { Message } from '../../src/mail/new-mail.ts';
 import { accepted } from '../accepted.ts';
 import { inProcess, json, useDataDir } from '../cli/in-process.ts';
@@ -287,9 +288,12 @@ describe('a digest', () => {
       };
     };
     const [first, second] = [await request('2027-01-19' as PlainDate), await request('2027-01-26' as PlainDate)];
+    const { contacts } = made.service.core.mailContent;
+    expect(await contacts.set(made.brand, 'planner@northwind.example')).toBeUndefined();
     const message = await digest(later(first, 1), later(second, 2));
+    expect(await contacts.set(made.brand, '')).toBeUndefined();
     if ('skipped' in message) throw new Error(message.skipped);
-    expect(message.subject).toBe('Request: 2 days of one event');
+    expect(message).toMatchObject({ subject: 'Request: 2 days of one event', replyTo: 'planner@northwind.example' });
     expect(message.text).toMatch(/Tue 19 Jan 2027.*Tue 26 Jan 2027/s);
     expect(await digest(later(first, 1))).toMatchObject({ subject: expect.stringContaining('Tue 19 Jan 2027') });
   });
@@ -501,6 +505,18 @@ describe('forgetting and leaving', () => {
     expect(await toUser('BookingApproved')).toEqual({ skipped: 'The user turned this mail off.' });
     await mailContent.preferences.choose(user.id, `Brand:${brand.id}`, undefined, { BookingApproved: true });
     expect(await toUser('BookingApproved')).toMatchObject({ to: email });
+    const question = samples.findLast(({ kind }) => kind === 'Message') ?? expect.fail('No question');
+    const asks = async (role: Role) => {
+      accepted(await users.setRole(user.id, brand, role, CONTEXT));
+      return mailContent.compose({ ...question.mail, userId: user.id });
+    };
+    await mailContent.preferences.choose(user.id, `Brand:${brand.id}`, undefined, { Message: true });
+    for (const role of ['Viewer', 'ViewerWithoutAmounts'] as const)
+      expect(await asks(role)).toHaveProperty('text', expect.stringContaining('See the message'));
+    expect(await asks('CoordinatorWithoutAmounts')).toHaveProperty(
+      'text',
+      expect.stringContaining('Answer the message'),
+    );
   });
 
   test('a user who leaves the account gets no mail of it, and keeps that of another', async () => {

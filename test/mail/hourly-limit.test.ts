@@ -1,13 +1,16 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toTimestamp } from '../../src/domain/calendar.ts';
-import { dueInDigest, PER_HOUR, planMails, type RecentMails } from '../../src/mail/hourly-limit.ts';
+import { dueInDigest, PER_HOUR, planMails, type RecentMails, SERIES_WAIT_MS } from '../../src/mail/hourly-limit.ts';
 
 const START = Date.parse('2029-03-01T12:00:00Z');
 const HOUR_MS = 3_600_000;
 
+/** Mails that belong to no series. */
+const single = (count: number) => Array.from({ length: count }, () => undefined);
+
 function planMail(before: RecentMails | undefined, now: number) {
-  const { recent = before, digestAts } = planMails(before, 1, now);
+  const { recent = before, digestAts } = planMails(before, single(1), now);
   return { recent, digestAt: digestAts[0] };
 }
 
@@ -61,7 +64,7 @@ test('several mails at once are planned as one after another', () => {
       let now = START;
       for (const [gap, count] of all) {
         now += gap;
-        const planned = planMails(together, count, now);
+        const planned = planMails(together, single(count), now);
         together = planned.recent ?? together;
         expected = { ...expected, digestAts: [] };
         for (let i = 0; i < count; i += 1) expected = alone(expected, now);
@@ -73,13 +76,13 @@ test('several mails at once are planned as one after another', () => {
 });
 
 test('mails that wait for a digest which is planned already change no count', () => {
-  const full = planMails(undefined, PER_HOUR + 1, START).recent;
+  const full = planMails(undefined, single(PER_HOUR + 1), START).recent;
   expect(full?.digestAt).toBeDefined();
-  expect(planMails(full, 5, START + 1).recent).toBeUndefined();
+  expect(planMails(full, single(5), START + 1).recent).toBeUndefined();
 });
 
 test('the twenty-first mail waits for a digest in an hour, and counts are kept for an hour more', () => {
-  const { recent, digestAts } = planMails(undefined, 21, START);
+  const { recent, digestAts } = planMails(undefined, single(21), START);
   const digestAt = toTimestamp(START + HOUR_MS);
   expect(digestAts).toEqual([...Array.from({ length: 20 }), digestAt]);
   expect(recent).toEqual({
@@ -87,23 +90,23 @@ test('the twenty-first mail waits for a digest in an hour, and counts are kept f
     digestAt,
     expiresAt: toTimestamp(START + 2 * HOUR_MS),
   });
-  expect(planMails(undefined, 20, START).digestAts).toEqual(Array.from({ length: 20 }));
-  expect(planMails(undefined, 20, START).recent).not.toHaveProperty('digestAt');
+  expect(planMails(undefined, single(20), START).digestAts).toEqual(Array.from({ length: 20 }));
+  expect(planMails(undefined, single(20), START).recent).not.toHaveProperty('digestAt');
 });
 
 test.each([
   ['is open until it goes out', HOUR_MS - 1, HOUR_MS],
   ['is over when it goes out', HOUR_MS, undefined],
 ])('a digest %s', (_, afterMs, digestMs) => {
-  const full = planMails(undefined, 21, START).recent;
+  const full = planMails(undefined, single(21), START).recent;
   const expected = digestMs === undefined ? undefined : toTimestamp(START + digestMs);
-  expect(planMails(full, 1, START + afterMs).digestAts).toEqual([expected]);
+  expect(planMails(full, single(1), START + afterMs).digestAts).toEqual([expected]);
 });
 
 test('a digest that a clock planned further ahead than an hour is not open', () => {
-  const full = planMails(undefined, 21, START).recent;
-  expect(planMails(full, 1, START).digestAts).toEqual([toTimestamp(START + HOUR_MS)]);
-  expect(planMails(full, 1, START - 1).digestAts).toEqual([undefined]);
+  const full = planMails(undefined, single(21), START).recent;
+  expect(planMails(full, single(1), START).digestAts).toEqual([toTimestamp(START + HOUR_MS)]);
+  expect(planMails(full, single(1), START - 1).digestAts).toEqual([undefined]);
 });
 
 test.each([
@@ -112,7 +115,7 @@ test.each([
 ])('a digest %s takes no more mails', (_, inMs) => {
   const at = Array.from({ length: 20 }, () => toTimestamp(START));
   const before = { at, digestAt: toTimestamp(START + inMs), expiresAt: toTimestamp(START + 2 * HOUR_MS) };
-  expect(planMails(before, 1, START).digestAts).toEqual([toTimestamp(START + HOUR_MS)]);
+  expect(planMails(before, single(1), START).digestAts).toEqual([toTimestamp(START + HOUR_MS)]);
 });
 
 test.each([
@@ -123,4 +126,16 @@ test.each([
 ])('a mail stored %i ms after the digest was planned is due %i ms after it', (afterMs, dueMs) => {
   const digestAt = toTimestamp(START + HOUR_MS);
   expect(dueInDigest(digestAt, START + afterMs)).toBe(toTimestamp(START + HOUR_MS + dueMs));
+});
+
+test('the mails of a series count as one while the first waits for the others', () => {
+  const series = (id: string, count: number) => Array.from({ length: count }, () => id);
+  const { recent, digestAts } = planMails(undefined, [...series('a', 30), ...series('b', 30)], START);
+  expect(digestAts.filter(Boolean)).toEqual([]);
+  expect(recent?.at).toHaveLength(2);
+  expect(planMails(recent, series('a', 30), START + SERIES_WAIT_MS - 1).recent).toBeUndefined();
+  expect(planMails(recent, series('a', 30), START + SERIES_WAIT_MS).recent?.at).toHaveLength(3);
+  // When the hour is full, all of them wait for the digest.
+  const full = planMails(undefined, single(PER_HOUR), START).recent;
+  expect(planMails(full, series('a', 2), START).digestAts).toEqual(series(toTimestamp(START + HOUR_MS), 2));
 });

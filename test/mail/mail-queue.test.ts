@@ -62,6 +62,21 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
     expect((await queue.inDigest('usr_1')).map(({ document }) => document.cause)).toEqual(['b', 'a']);
   });
 
+  test('a series of thirty days is one mail, and the next mail goes out at once', async () => {
+    const day = (bookingId: number) =>
+      mail(`day-${bookingId}`, {
+        kind: 'BookingRequested',
+        about: { bookingId, series: '0b5f3c1e-5f1d-4c53-9d0a-6f3f5a0c1d40' },
+      });
+    await queue.addAll(Array.from({ length: 10 }, (_, i) => day(i + 1)));
+    now += 2_000;
+    for (let i = 11; i <= 30; i += 1) await queue.add(day(i));
+    await queue.add(mail('next'));
+    expect(await causes()).toEqual(['next']);
+    now += 8_000;
+    expect(await queue.inDigest('usr_1')).toHaveLength(30);
+  });
+
   test('mails that are stored together are looked up once and counted once for each user', async () => {
     const calls: string[] = [];
     const counted = await MailQueue.open({

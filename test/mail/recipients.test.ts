@@ -157,6 +157,15 @@ describe('a user who did it', () => {
     );
   });
 
+  it('gets each receipt of a series that is approved at once alone, with its calendar file', async () => {
+    const data = { ...request.data, series: '0b5f3c1e-5f1d-4c53-9d0a-6f3f5a0c1d40', approval: 'trusted' as const };
+    const mails = await mailsOf({ ...request, data }, { actor: byUser('b-manager') });
+    expect(mails.map(({ kind, userId, about }) => [kind, userId, about.series])).toEqual([
+      ...NOT_VIEWERS.map((userId) => ['BookingRequested', userId, data.series]),
+      ['BookingApproved', 'b-manager', undefined],
+    ]);
+  });
+
   it('gets mail about the security of the account', async () => {
     expect(named(await mailsOf(issued, { actor: byUser('b-manager') }))).toEqual(['ApiKeyIssued b-manager']);
   });

@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.ts';
 import { counted } from '../../html/formats.ts';
 import { type ChosenKind, isChosen } from '../kinds.ts';
 import type { NewMail } from '../new-mail.ts';
@@ -32,7 +33,7 @@ export async function digestOf(mails: readonly NewMail[], write: Write, publicUr
   const [first] = written;
   if (first === undefined) return { skipped: 'What it was about is no longer news.' };
   if (written.length === 1 && ended === 0) return { only: first };
-  if (ended === 0 && others === 0 && areOneSeries(mails)) return { digest: seriesOf(written, first) };
+  if (ended === 0 && areOneSeries(mails)) return { digest: seriesOf(written, first, others) };
   const count = written.length + others;
   const hasQuestions = mails.some(isOfQuestion);
   return {
@@ -43,7 +44,7 @@ export async function digestOf(mails: readonly NewMail[], write: Write, publicUr
         ...(ended === 0 ? [] : [`${counted(ended, 'request')} came and ended meanwhile.`]),
       ],
       facts: [
-        ...written.map(({ title, briefly, action }): Fact => [title, briefly, action?.url]),
+        ...written.map(factOf),
         ...(others === 0 ? [] : [['Others', `${counted(others, 'more booking')}, in your list of bookings`] as const]),
       ],
       action: { text: 'See your bookings', url: `${publicUrl}/console/bookings` },
@@ -58,12 +59,17 @@ function areOneSeries([first, ...others]: readonly NewMail[]): boolean {
 }
 
 /** The requests of a series, in the order of their days. */
-const seriesOf = (written: readonly BookingWritten[], { title, action }: BookingWritten): Written => ({
-  subject: `${title}: ${counted(written.length, 'day')} of one event`,
-  intro: ['These are the requests for several days of one event.'],
-  facts: written.toReversed().map(({ title: what, briefly, action: to }): Fact => [what, briefly, to?.url]),
-  ...(action !== undefined && { action }),
+const seriesOf = (written: readonly BookingWritten[], first: BookingWritten, others: number): Written => ({
+  subject: `${first.title}: ${counted(written.length + others, 'day')} of one event`,
+  intro: ['These are several days of one event.'],
+  facts: [
+    ...written.toReversed().map(factOf),
+    ...(others === 0 ? [] : [['Others', `${counted(others, 'more day')}, in your list of bookings`] as const]),
+  ],
+  ...defined({ action: first.action, replyTo: first.replyTo }),
 });
+
+const factOf = ({ title, briefly, action }: BookingWritten): Fact => [title, briefly, action?.url];
 
 /** The last of the news that is still true, and wanted. */
 async function lastOf(news: readonly NewMail[], write: Write): Promise<BookingWritten | undefined> {

@@ -2,6 +2,7 @@ import { brandOf, communityOf } from '../../domain/account.ts';
 import { brandId, spaceId } from '../../domain/ids.ts';
 import { THREAD_MESSAGE } from '../../domain/limits.ts';
 import { questionKey } from '../../domain/question.ts';
+import { isAtLeast } from '../../domain/roles.ts';
 import { shortened } from '../../html/formats.ts';
 import { namedText } from '../../html/html.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
@@ -23,10 +24,9 @@ export async function questionMail(
 ): Promise<BookingWritten> {
   const isCommunity = reader.account.kind === 'Community';
   const of = { spaceId: spaceId(Number(about.spaceId)), brandId: brandId(Number(about.brandId)) };
-  const [thread, message] = await Promise.all([
-    queries.questions.thread(reader.account, of),
-    queries.questions.message(of, Number(about.message)),
-  ]);
+  const thread = await queries.questions.thread(reader.account, of);
+  const place = Number(about.message);
+  const message = thread?.messages.find(({ revision }) => revision === place);
   if (thread === undefined || message === undefined)
     throw new Unavailable(`The read models do not show message ${about.message} about space ${of.spaceId} yet`);
   const { space, brandName } = thread;
@@ -43,7 +43,7 @@ export async function questionMail(
     intro: [isCommunity ? `${other} asks about ${name}.` : `${other} wrote to you about ${name}.`],
     facts: [['Message', foreignText(message.text, THREAD_MESSAGE.max)]],
     action: {
-      text: reader.role === 'Viewer' ? 'See the message' : 'Answer the message',
+      text: isAtLeast(reader.role, 'Coordinator') ? 'Answer the message' : 'See the message',
       url: `${publicUrl}/console/questions/${questionKey(of)}`,
     },
     ...(replyTo !== undefined && { replyTo }),
