@@ -1,4 +1,3 @@
-import { brands } from '../projections/brands.ts';
 import { createAddressConfirmation } from './auth/address-confirmation.ts';
 import { createEndings } from './auth/endings.ts';
 import { openInvitationRecords } from './auth/invitation-records.ts';
@@ -18,7 +17,6 @@ import type { Commands } from './commands/commands.ts';
 import { openCheckedFiles } from './console/sessions/checked-files.ts';
 import { deleteSessionsOf } from './console/sessions/session-records.ts';
 import { type AccountKey, accountOfKey, brandOf } from './domain/account.ts';
-import { isStranger } from './domain/brand.ts';
 import { createContactConfirmation } from './mail/contact-confirmation.ts';
 import { createAccountContacts } from './mail/contacts.ts';
 import type { Mail } from './mail/mail.ts';
@@ -76,15 +74,14 @@ export async function openPeople(
   const links = createLinks({ secretKey, clock });
   const linked = { users, links, mails: mail, clock, publicUrl };
 
+  const accounts = createAccountQueries({ readModels });
+
   /** Counts a mail that a brand has sent to an address of its choice. @returns the wait in milliseconds for a stranger that has sent too many */
   async function countOfStranger(what: string, account: AccountKey): Promise<number> {
-    const brand = accountOfKey(account);
-    const document = brand?.kind === 'Brand' ? await readModels.collection(brands).get(String(brand.id)) : undefined;
-    if (document === undefined || !isStranger(document)) return 0;
+    const sender = accountOfKey(account);
+    if (sender === undefined || !(await accounts.isOfStranger(sender))) return 0;
     return counts.add([what, 'of a stranger', account], OF_STRANGER_PER_DAY);
   }
-
-  const accounts = createAccountQueries({ readModels });
   const contacts = await createAccountContacts({ documents, personalData, clock });
   return {
     preferences,

@@ -144,7 +144,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       const routes = routesOf({ pages: scope, files }, pages);
       const commands = {
         ...deps.commands,
-        questions: limits.limitQuestions(deps.commands.questions, queries.questions),
+        questions: limits.limitQuestions(deps.commands.questions, queries.accounts),
       };
       registerPages(routes, { ...deps, commands, sessions, pageViews, webhooks: limits.limitTests(webhooks) });
     });

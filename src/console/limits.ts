@@ -1,10 +1,10 @@
 import type { AttemptCounts } from '../authorization-server/attempt-counts.ts';
 import { type Account, accountKey } from '../domain/account.ts';
-import { refuse } from '../domain/decision.ts';
+import { isRefusal, refuse } from '../domain/decision.ts';
 import type { PageDeps } from './parts/routes.ts';
 
 const MINUTE_MS = 60_000;
-/** Messages about spaces of a brand that no community knows yet. */
+/** Messages about spaces that a brand sends in a day while no community knows it. */
 const QUESTIONS_PER_DAY = { max: 10, windowMs: 24 * 60 * MINUTE_MS };
 
 type Questions = PageDeps['commands']['questions'];
@@ -18,7 +18,7 @@ export type ConsoleLimits = ReturnType<typeof createConsoleLimits>;
 
 /** What the users of an account may do in the console within a time, counted across all processes (docs/decisions/console.md). */
 export function createConsoleLimits(deps: {
-  readonly counts: Pick<AttemptCounts, 'add'>;
+  readonly counts: Pick<AttemptCounts, 'add' | 'takeBack'>;
   readonly settings: LimitSettings;
 }) {
   const { counts } = deps;
@@ -29,15 +29,20 @@ export function createConsoleLimits(deps: {
     addForm: (account: Account): Promise<number> =>
       counts.add(['consoleForm', accountKey(account)], { max, windowMs: MINUTE_MS }),
 
-    /** Limits what brands ask that no community knows yet, as it limits their requests: anyone can sign up another brand. */
-    limitQuestions: ({ send }: Questions, { isOfStranger }: PageDeps['queries']['questions']): Questions => ({
+    /** Limits the messages about spaces of brands that no community knows yet: anyone can sign up another brand. */
+    limitQuestions: ({ send }: Questions, { isOfStranger }: PageDeps['queries']['accounts']): Questions => ({
       async send(message, context) {
         const { account } = message;
-        const isCounted = await isOfStranger(account);
-        const waitMs = isCounted ? await counts.add(['questions', accountKey(account)], QUESTIONS_PER_DAY) : 0;
-        if (waitMs === 0) return send(message, context);
-        const most = `A new brand sends at most ${QUESTIONS_PER_DAY.max} messages about spaces a day`;
-        return refuse('BookingNotAllowed', `${most}, until a community has let it in or approved a booking.`);
+        if (!(await isOfStranger(account))) return send(message, context);
+        const counted = ['questions', accountKey(account)];
+        const waitMs = await counts.add(counted, QUESTIONS_PER_DAY);
+        if (waitMs > 0) {
+          const most = `A new brand sends at most ${QUESTIONS_PER_DAY.max} messages about spaces a day`;
+          return refuse('BookingNotAllowed', `${most}, until a community has let it in or approved a booking.`);
+        }
+        const outcome = await send(message, context);
+        if (isRefusal(outcome)) await counts.takeBack(counted);
+        return outcome;
       },
     }),
 

@@ -78,7 +78,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     report: createReportQueries({ ofEvents: monthCharges.ofEvents, closures, calendar, overview }),
     reviews: createReviewQueries(deps),
     threads: createThreadQueries(deps),
-    questions: createQuestionQueries(deps),
+    questions: createQuestionQueries(deps, { spaces, accounts }),
     spaceRatings: createSpaceRatingQueries(deps),
     webhooks: createWebhookQueries(deps),
     operator: createOperatorQueries(deps),

@@ -1,25 +1,24 @@
 import { brands } from '../../projections/brands.ts';
-import { communities } from '../../projections/communities.ts';
 import {
   type QuestionMessageDocument,
   questionMessages,
   type ReadableQuestionMessage,
 } from '../../projections/question-messages.ts';
 import { type QuestionDocument, questions } from '../../projections/questions.ts';
-import { spaces } from '../../projections/spaces.ts';
+import { spaces as spacesModel } from '../../projections/spaces.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
-import type { Account } from '../domain/account.ts';
-import { isStranger } from '../domain/brand.ts';
+import { type Account, accountInWords, brandOf, communityOf } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type BrandId, brandId, type SpaceId, spaceId, type Timestamp } from '../domain/ids.ts';
 import { type QuestionKey, questionKey } from '../domain/question.ts';
 import type { Space } from '../domain/space.ts';
 import { isUnread, type ReadMarks } from '../domain/thread.ts';
+import type { createAccountQueries } from './accounts.ts';
 import { ownedBy } from './booking-pages.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { BRAND, COMMUNITY } from './samples.ts';
-import { isVisibleSpace } from './spaces.ts';
+import type { createSpaceQueries } from './spaces.ts';
 import { LOOKED_AT, otherKind, UNREAD_FOR_MS } from './threads.ts';
 
 /** Questions in the list of an account. */
@@ -75,25 +74,35 @@ const lastOfOthers = declareQuery(
   [BRAND, toTimestamp(0)],
 );
 
+type Sources = {
+  readonly spaces: Pick<ReturnType<typeof createSpaceQueries>, 'getNamed' | 'communitiesOf'>;
+  readonly accounts: Pick<ReturnType<typeof createAccountQueries>, 'name'>;
+};
+
 /** Questions of brands about spaces, for both sides. */
-export function createQuestionQueries({ readModels, personalData, clock }: QueryDeps) {
+export function createQuestionQueries({ readModels, personalData, clock }: QueryDeps, { spaces, accounts }: Sources) {
+  /** Finds the name of the other side of questions. */
+  async function othersOf(account: Account, of: readonly QuestionDocument[]) {
+    if (account.kind === 'Brand') {
+      const found = await spaces.communitiesOf(of);
+      return (one: QuestionDocument) => found.get(one.communityId)?.name ?? accountInWords(communityOf(one));
+    }
+    const found = await readModels.collection(brands).getMany([...new Set(of.map((one) => String(one.brandId)))]);
+    return (one: QuestionDocument) => found.get(String(one.brandId))?.name ?? accountInWords(brandOf(one));
+  }
+
   return {
     /** The latest questions of an account, with the last message first. */
     async list(account: Account): Promise<readonly ListedQuestion[]> {
       const found = await readModels.collection(questions).list(latest(account));
-      const keysOf = (id: (one: QuestionDocument) => number) => [...new Set(found.map((one) => String(id(one))))];
-      const [ofSpaces, ofBrands, ofCommunities] = await Promise.all([
-        readModels.collection(spaces).getMany(keysOf((one) => one.spaceId)),
-        account.kind === 'Community' ? readModels.collection(brands).getMany(keysOf((one) => one.brandId)) : undefined,
-        account.kind === 'Brand'
-          ? readModels.collection(communities).getMany(keysOf((one) => one.communityId))
-          : undefined,
+      const [about, otherName] = await Promise.all([
+        readModels.collection(spacesModel).getMany([...new Set(found.map((one) => String(one.spaceId)))]),
+        othersOf(account, found),
       ]);
       return found.map((one) => ({
         ...one,
-        spaceName: ofSpaces.get(String(one.spaceId))?.name ?? `Space ${one.spaceId}`,
-        otherName:
-          ofBrands?.get(String(one.brandId))?.name ?? ofCommunities?.get(String(one.communityId))?.name ?? 'Unknown',
+        spaceName: about.get(String(one.spaceId))?.name ?? `Space ${one.spaceId}`,
+        otherName: otherName(one),
       }));
     },
 
@@ -102,22 +111,17 @@ export function createQuestionQueries({ readModels, personalData, clock }: Query
      * nothing.
      */
     async thread(account: Account, about: About): Promise<QuestionThread | undefined> {
-      const space = await readModels.collection(spaces).get(String(about.spaceId));
-      if (space === undefined || !isVisibleSpace(account, space)) return undefined;
       if (account.kind === 'Brand' && account.id !== about.brandId) return undefined;
-      const [brand, community, stored] = await Promise.all([
-        readModels.collection(brands).get(String(about.brandId)),
-        readModels.collection(communities).get(String(space.communityId)),
+      const [named, brandName, stored] = await Promise.all([
+        spaces.getNamed(account, about.spaceId),
+        accounts.name(brandOf(about)),
         readModels.collection(questionMessages).list(messagesAbout(about)),
       ]);
-      if (brand === undefined || (account.kind === 'Community' && stored.length === 0)) return undefined;
-      return {
-        space,
-        brandId: brand.brandId,
-        brandName: brand.name,
-        communityName: community?.name ?? 'The community',
-        messages: await personalData.openQuestions(stored),
-      };
+      if (named === undefined || brandName === undefined) return undefined;
+      if (account.kind === 'Community' && stored.length === 0) return undefined;
+      const { space, communityName } = named;
+      const messages = await personalData.openQuestions(stored);
+      return { space, brandId: about.brandId, brandName, communityName, messages };
     },
 
     /** The questions of an account with an unread message, the latest first, as `threads.unread` finds bookings. */
@@ -125,13 +129,6 @@ export function createQuestionQueries({ readModels, personalData, clock }: Query
       const since = toTimestamp(clock() - UNREAD_FOR_MS);
       const found = await readModels.collection(questions).list(lastOfOthers(account, since));
       return found.filter((last) => isUnread(last, questionKey(last), account, read)).map(questionKey);
-    },
-
-    /** Whether no community knows a brand that signed up by itself. */
-    async isOfStranger(account: Account): Promise<boolean> {
-      if (account.kind === 'Community') return false;
-      const brand = await readModels.collection(brands).get(String(account.id));
-      return brand !== undefined && isStranger(brand);
     },
   };
 }

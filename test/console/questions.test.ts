@@ -110,18 +110,27 @@ test('a brand that signed up sends ten a day until a community knows it; one tha
   accepted(await core().users.add({ ...user, accounts: [stranger] }, BY_OPERATOR));
   const browser = await signedIn(user);
   const path = pathOf(stranger);
-  const ask = async () => (await browser.send(await browser.open(path), path, { text: 'Hello?' })).flash;
-  for (let sent = 0; sent < 10; sent += 1) expect(await ask()).toContain('Your message was sent.');
-  expect(await ask()).toContain('at most 10 messages about spaces a day');
+  const ask = async (text = 'Hello?') => browser.send(await browser.open(path), path, { text });
+  for (let sent = 0; sent < 10; sent += 1) {
+    // What is refused does not count.
+    expect((await ask('x'.repeat(4_001))).status).toBe(422);
+    expect((await ask()).flash).toContain('Your message was sent.');
+  }
+  const tooMany = await ask('Is it <warm>?');
+  expect(tooMany.status).toBe(422);
+  expect(tooMany.text).toContain('at most 10 messages about spaces a day');
+  expect(tooMany.text).toContain('Is it &lt;warm&gt;?');
   const details = { spaceId: space, date: inDays(200), startHour: 10 };
   const { bookingId } = accepted(await bookings.request({ brandId: stranger.id, details }, CONTEXT));
   accepted(await bookings.approve({ communityId: house.id, bookingId }, CONTEXT));
-  expect(await ask()).toContain('Your message was sent.');
+  expect((await ask()).flash).toContain('Your message was sent.');
 
   const page = await browser.open(path);
   const of = { communityId: house.id, brandId: stranger.id };
   accepted(await customers.setStanding({ ...of, standing: 'blocked' }, CONTEXT));
-  expect((await browser.send(page, path, { text: 'Hello?' })).flash).toContain('does not take questions');
+  const blocked = await browser.send(page, path, { text: 'Is it warm?' });
+  expect(blocked.status).toBe(422);
+  expect(blocked.text).toMatch(/does not take questions.*Is it warm\?/s);
   expect((await browser.open(path)).text).not.toContain('Send message');
   expect((await browser.open(`/console/find/${space}`)).text).not.toContain('Ask a question');
   accepted(await catalogue.suspendBrand({ brandId: stranger.id }, CONTEXT));

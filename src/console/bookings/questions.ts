@@ -5,9 +5,9 @@ import { type QuestionKey, questionKey } from '../../domain/question.ts';
 import { momentIn, shortened } from '../../html/formats.ts';
 import { html, named, namedText } from '../../html/html.ts';
 import { MOST_QUESTIONS, type QuestionThread } from '../../queries/questions.ts';
-import { type Answer, done, notDone, type PageContent } from '../parts/answer.ts';
+import { type Answer, done, type PageContent } from '../parts/answer.ts';
 import { unreadMark } from '../parts/booking-views.ts';
-import { problemOf } from '../parts/forms.ts';
+import { hasProblems, problemOf } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { QUESTIONS, questionPath } from '../parts/question-links.ts';
 import { type ConsoleRoutes, type PageDeps, routesAbout } from '../parts/routes.ts';
@@ -31,11 +31,9 @@ export function questionPages(routes: ConsoleRoutes, { commands, queries }: Page
     const { space, brandId } = thread;
     const message = { account, spaceId: space.spaceId, brandId, text: form.lines('text') };
     const outcome = await commands.questions.send(message, context);
-    const page = questionPath({ spaceId: space.spaceId, brandId });
-    if (!isRefusal(outcome)) return done(page, 'Your message was sent.');
-    return outcome.refused === 'ValidationError'
+    return isRefusal(outcome)
       ? threadPage(visit, thread, problemOf(outcome, { text: 'Message' }))
-      : notDone(page, outcome.details);
+      : done(questionPath({ spaceId: space.spaceId, brandId }), 'Your message was sent.');
   });
 
   async function listPage({ account, accountZone, user: { read = {} } }: Visit): Promise<PageContent> {
@@ -82,7 +80,11 @@ ${unread.has(questionKey(one)) && unreadMark}`,
     const other = named(isCommunity ? brandName : communityName);
     const page = questionPath({ spaceId, brandId });
     const key = questionKey({ spaceId, brandId });
-    const blocked = !isCommunity && (await queries.customers.asSeenBy(brandId, space.communityId)).isBlocked;
+    // What was typed and refused stays on the page.
+    const isClosed =
+      !isCommunity &&
+      !hasProblems(problems) &&
+      (await queries.customers.asSeenBy(brandId, space.communityId)).isBlocked;
     return {
       title: `Question about ${namedText(space.name)}`,
       heading: html`Question about ${named(space.name)}`,
@@ -96,7 +98,7 @@ ${unread.has(questionKey(one)) && unreadMark}`,
         messages,
         {
           problems,
-          instead: blocked ? html`<p class="muted">This community does not take questions from you.</p>` : undefined,
+          instead: isClosed ? html`<p class="muted">This community does not take questions from you.</p>` : undefined,
         },
       )}`,
     };
