@@ -17,7 +17,7 @@ type CsvList<T> = {
   readonly name: string;
   readonly pages: AsyncIterable<readonly T[]>;
   readonly columns: readonly CsvColumn<T>[];
-  /** What the rows are called, for the second cell of the totals. */
+  /** What the rows are called, for their number in the second cell of the totals, unless that holds the currency. */
   readonly rowName: string;
 };
 
@@ -38,13 +38,15 @@ async function* textOf<T>({ pages, columns, rowName }: CsvList<T>): AsyncGenerat
     }
     yield page.map((row) => csvLine(columns.map(({ cell }) => cell(row)))).join('');
   }
-  for (const [of, { rows, cents }] of totals)
-    yield csvLine([
-      ...['Total', counted(rows, rowName)],
-      ...columns
-        .slice(2)
-        .map((column) => (column.isCurrency ? of : column.cents && formatAmount(cents.get(column) ?? 0))),
-    ]);
+  for (const [of, { rows, cents }] of totals) {
+    const cellOf = (column: CsvColumn<T>, place: number): Cell => {
+      if (place === 0) return 'Total';
+      if (column.isCurrency) return of;
+      if (place === 1) return counted(rows, rowName);
+      return column.cents && formatAmount(cents.get(column) ?? 0);
+    };
+    yield csvLine(columns.map(cellOf));
+  }
 }
 
 /** A column of amounts that are added up. */
