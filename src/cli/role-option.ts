@@ -14,8 +14,10 @@ const optionOf = (role: Role): string => ROLE_NAMES[role].toLowerCase().replaceA
 
 const OPTIONS = ROLES.map(optionOf).reverse().join(', ');
 
+/** Accepts a role as the help lists it, and as the output names it: `CoordinatorWithoutAmounts`. */
 function roleNamed(text: string): Role {
-  const role = ROLES.find((one) => optionOf(one) === text.toLowerCase());
+  const name = text.toLowerCase().replaceAll('-', '');
+  const role = ROLES.find((one) => one.toLowerCase() === name);
   if (role === undefined) throw new InvalidArgumentError(`It must be one of ${OPTIONS}.`);
   return role;
 }

@@ -22,7 +22,7 @@ test('the operator gives roles, takes them, and is told which account has no Man
   const last = await inProcess('user', 'role', ...of('ada'), ...mill, '--role', 'viewer');
   expect(last).toMatchObject({ code: 1, stdout: '' });
   expect(last.stderr).toContain('This is the last Manager of the account.');
-  for (const role of ['viewer-without-amounts', 'manager'])
+  for (const role of ['viewer-without-amounts', 'CoordinatorWithoutAmounts', 'manager'])
     await json('user', 'role', ...of('bob'), ...mill, '--role', role);
   await json('user', 'role', ...of('ada'), ...mill, '--role', 'viewer');
   const stranger = await inProcess('user', 'role', ...of('ada'), ...aurora, '--role', 'viewer');
@@ -46,6 +46,7 @@ test('the operator gives roles, takes them, and is told which account has no Man
     ['MemberAdded', 'Manager'],
     ['MemberAdded', 'Viewer'],
     ['MemberRoleChanged', 'ViewerWithoutAmounts'],
+    ['MemberRoleChanged', 'CoordinatorWithoutAmounts'],
     ['MemberRoleChanged', 'Manager'],
     ['MemberRoleChanged', 'Viewer'],
     ['MemberRemoved', undefined],
