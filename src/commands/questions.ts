@@ -1,14 +1,14 @@
 import { spaces } from '../../projections/spaces.ts';
-import { type Account, brandOf, communityOf } from '../domain/account.ts';
+import type { Account } from '../domain/account.ts';
 import { refuse } from '../domain/decision.ts';
 import { type BrandId, brandId as toBrandId } from '../domain/ids.ts';
-import { subjectOf } from '../domain/personal-text.ts';
 import { sendQuestion } from '../domain/question.ts';
 import { streamOf } from '../domain/streams.ts';
 import { question } from './aggregates.ts';
 import type { CommandDeps } from './command-deps.ts';
 import type { CommandContext } from './command-handler.ts';
 import { standingIn } from './standing.ts';
+import { refusalOfErased } from './threads.ts';
 
 /** A message of a brand or a community about a space. */
 export type SendQuestion = {
@@ -31,16 +31,11 @@ export function createQuestionCommands({ handler, readModels, personalData }: Co
       if (account.kind === 'Brand' && account.id !== brand)
         return refuse('ResourceNotFound', `Brand ${brandId} is another account.`);
       const about = { communityId: space.communityId, brandId: brand, spaceId: space.spaceId };
-      const parties = [communityOf(about), brandOf(about)];
-      const [standing, ...erased] = await Promise.all([
+      const [standing, erased] = await Promise.all([
         standingIn(readModels, about),
-        ...parties.map((party) => personalData.isForgotten(subjectOf(party))),
+        refusalOfErased(personalData, about),
       ]);
-      if (erased.includes(true))
-        return refuse(
-          'BookingNotAllowed',
-          'The texts of one of the parties were erased, so nothing more can be written.',
-        );
+      if (erased !== undefined) return erased;
       const stream = streamOf.venue_question(space.spaceId, brand);
       const written = { from: account.kind, text, standing };
       return handler.execute(stream, question, context, (state) => sendQuestion(state, about, written));

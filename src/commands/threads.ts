@@ -1,5 +1,5 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
-import { type Account, brandOf, communityOf } from '../domain/account.ts';
+import { type Account, partiesOf } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { subjectOf } from '../domain/personal-text.ts';
 import { streamOf } from '../domain/streams.ts';
@@ -18,12 +18,7 @@ export function createThreadCommands({ handler, readModels, personalData }: Comm
     const own = booking && (account.kind === 'Community' ? booking.communityId : booking.brandId);
     if (booking === undefined || own !== account.id)
       return refuse('ResourceNotFound', `There is no booking ${bookingId}.`);
-    const erased = await Promise.all(
-      [communityOf(booking), brandOf(booking)].map((party) => personalData.isForgotten(subjectOf(party))),
-    );
-    return erased.includes(true)
-      ? refuse('BookingNotAllowed', 'The texts of one of the parties were erased, so nothing more can be written.')
-      : booking;
+    return (await refusalOfErased(personalData, booking)) ?? booking;
   }
 
   return {
@@ -47,4 +42,15 @@ export function createThreadCommands({ handler, readModels, personalData }: Comm
       return handler.execute(stream, thread, context, (state) => noteBooking(state, booking, note));
     },
   };
+}
+
+/** Refuses texts between two parties of which one was erased: nothing can be sealed for it any more. */
+export async function refusalOfErased(
+  { isForgotten }: Pick<CommandDeps['personalData'], 'isForgotten'>,
+  parties: Parameters<typeof partiesOf>[0],
+): Promise<Refusal | undefined> {
+  const erased = await Promise.all(partiesOf(parties).map((party) => isForgotten(subjectOf(party))));
+  return erased.includes(true)
+    ? refuse('BookingNotAllowed', 'The texts of one of the parties were erased, so nothing more can be written.')
+    : undefined;
 }
