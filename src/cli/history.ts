@@ -6,7 +6,7 @@ import type { Until } from '../domain/as-of.ts';
 import { refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
-import { csvHeader, csvLine } from '../text/csv.ts';
+import { csvText } from '../text/csv.ts';
 import { date, moment, wholeNumber } from './arguments.ts';
 import { type Answer, type Invoked, isJson, operated } from './operation.ts';
 import { subcommand, wrongUsage } from './subcommand.ts';
@@ -106,6 +106,5 @@ function csv(events: readonly OperatorHistoryEntry[]): Answer {
     ...[at, entry.at, entry.event, entry.bookingId, changes.status?.to, actor.kind, actor.id, actor.name],
     ...[actor.account && accountInWords(actor.account), changesText(changes)],
   ]);
-  // Printing adds the final line feed.
-  return { json: undefined, document: [csvHeader(HEADER), ...rows.map(csvLine)].join('').slice(0, -1) };
+  return { json: undefined, document: csvText(HEADER, rows) };
 }

@@ -1,15 +1,16 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { toOperatorMoney, toOperatorOccupancy, toOperatorReport } from '../contract/report.ts';
+import type { OfKind } from '../domain/account.ts';
 import { monthsBetween } from '../domain/calendar.ts';
 import type { MonthMoney } from '../domain/charges.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { MonthOccupancy } from '../domain/occupancy.ts';
 import { formatAmount } from '../domain/pricing.ts';
-import { csvHeader, csvLine } from '../text/csv.ts';
+import { csvText } from '../text/csv.ts';
 import { nameOf, requiredAccount } from './accounts.ts';
 import { month } from './arguments.ts';
 import { wantsCsv } from './history.ts';
-import { operated } from './operation.ts';
+import { type OperatorCore, operated } from './operation.ts';
 import { checkRange, subcommand, withAccount, wrongUsage } from './subcommand.ts';
 
 /** Ten years. */
@@ -32,29 +33,35 @@ before. The overview of the console shows the same figures.`,
     .addOption(new Option('--csv <table>', 'print one of the tables as CSV').choices(TABLES))
     .action(
       operated(async (core, { from, to, csv, ...named }, command) => {
-        const isCsv = wantsCsv(command, { csv: csv !== undefined });
+        wantsCsv(command, { csv: csv !== undefined });
         const account = requiredAccount(named);
         checkRange(from, to);
         const months = monthsBetween(from, to);
-        if (months.length > MOST_MONTHS) throw wrongUsage(`--from and --to may be at most ${MOST_MONTHS} months apart`);
+        if (months.length > MOST_MONTHS) throw wrongUsage(`--from and --to may span at most ${MOST_MONTHS} months`);
         const owner = await nameOf(core, account);
         if (isRefusal(owner)) return owner;
         if (account.kind === 'Brand' && csv === 'occupancy') throw wrongUsage('a brand has no occupancy');
-        const { report, spaces } = core.queries;
-        const money = await report.money(account, months, core.config.currency);
-        const occupancy =
-          account.kind === 'Community'
-            ? (await Array.fromAsync(report.occupancy(account.id, months, await spaces.list(account)))).flat()
-            : undefined;
-        const json = toOperatorReport({ account, name: owner.name, from, to, money, occupancy });
-        if (!isCsv) return { json };
-        return { json, document: csv === 'money' ? moneyCsv(money) : occupancyCsv(occupancy ?? []) };
+        const money = () => core.queries.report.money(account, months, core.config.currency);
+        if (csv === 'money') return { json: undefined, document: moneyCsv(await money()) };
+        const occupancy = account.kind === 'Community' ? await occupancyOf(core, account, months) : undefined;
+        if (csv === 'occupancy') return { json: undefined, document: occupancyCsv(occupancy ?? []) };
+        return {
+          json: toOperatorReport({ account, name: owner.name, from, to, money: await money(), occupancy }),
+        };
       }),
     );
 }
 
+async function occupancyOf(
+  { queries: { report, spaces } }: OperatorCore,
+  account: OfKind<'Community'>,
+  months: readonly string[],
+): Promise<readonly MonthOccupancy[]> {
+  return (await Array.fromAsync(report.occupancy(account.id, months, await spaces.list(account)))).flat();
+}
+
 const moneyCsv = (money: readonly MonthMoney[]): string =>
-  lines(
+  csvText(
     ['month', 'currency', 'amount', 'yearBefore'],
     money.map((one) => {
       const { month, currency } = toOperatorMoney(one);
@@ -69,12 +76,8 @@ const OCCUPANCY = [
 
 function occupancyCsv(occupancy: readonly MonthOccupancy[]): string {
   const rows = occupancy.map(toOperatorOccupancy);
-  return lines(
+  return csvText(
     OCCUPANCY,
     rows.map((row) => OCCUPANCY.map((name) => row[name])),
   );
 }
-
-/** Without the line feed of the last line, which is printed after every answer. */
-const lines = (names: readonly string[], rows: readonly Parameters<typeof csvLine>[0][]): string =>
-  [csvHeader(names), ...rows.map(csvLine)].join('').slice(0, -1);

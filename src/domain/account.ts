@@ -7,7 +7,7 @@ export type Account =
 
 export type AccountKind = Account['kind'];
 
-type OfKind<K extends AccountKind> = Extract<Account, { readonly kind: K }>;
+export type OfKind<K extends AccountKind> = Extract<Account, { readonly kind: K }>;
 
 export const communityOf = ({ communityId: id }: { readonly communityId: CommunityId }): OfKind<'Community'> => ({
   kind: 'Community',

@@ -20,6 +20,8 @@ export const shortDate = (date: string): string => SHORT.format(noon(date)).repl
 export const dayAndMonth = (date: string): string => WEEKDAY.format(noon(date)).replace(',', '');
 /** `November 2026`, given YYYY-MM */
 export const monthName = (month: string): string => MONTH.format(noon(`${month}-15`));
+/** `Nov 2026`, given YYYY-MM */
+export const shortMonth = (month: string): string => `${monthName(month).slice(0, 3)} ${month.slice(0, 4)}`;
 
 export { clockTime as clock, hoursBetween as hours } from '../domain/hours.ts';
 

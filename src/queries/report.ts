@@ -12,6 +12,9 @@ import type { createOverviewQueries } from './overview.ts';
 
 const EMPTY: Occupancy = { open: 0, booked: 0 };
 
+const occupancyOf = ({ spaceId }: Space, bySpace: ReadonlyMap<SpaceId, Occupancy>): Occupancy =>
+  bySpace.get(spaceId) ?? EMPTY;
+
 const sumOf = ({ kind }: Account, { earned, charged, refunded }: ChargeTotals): Cents =>
   kind === 'Community' ? earned : cents(charged - refunded);
 
@@ -87,22 +90,20 @@ export function createReportQueries({ ofEvents, closures, calendar, overview }: 
       months: readonly string[],
       spaces: readonly Space[],
     ): AsyncGenerator<readonly MonthOccupancy[]> {
-      const known = new Map<string, ReadonlyMap<SpaceId, Occupancy>>();
-      const inMonth = async (month: string) => {
-        const bySpace = known.get(month) ?? (await occupancyIn(community, month, spaces));
-        known.set(month, bySpace);
-        return ({ spaceId }: Space) => bySpace.get(spaceId) ?? EMPTY;
-      };
+      const known = new Map<string, ReturnType<typeof occupancyIn>>();
+      const inMonth = (month: string) => known.getOrInsertComputed(month, () => occupancyIn(community, month, spaces));
       for (const month of months) {
-        const current = await inMonth(month);
-        const monthBefore = await inMonth(monthsLater(month, -1));
-        const yearBefore = await inMonth(monthsLater(month, -12));
+        const [current, monthBefore, yearBefore] = await Promise.all([
+          inMonth(month),
+          inMonth(monthsLater(month, -1)),
+          inMonth(monthsLater(month, -12)),
+        ]);
         yield spaces.map((space) => ({
           month,
           space,
-          current: current(space),
-          monthBefore: monthBefore(space),
-          yearBefore: yearBefore(space),
+          current: occupancyOf(space, current),
+          monthBefore: occupancyOf(space, monthBefore),
+          yearBefore: occupancyOf(space, yearBefore),
         }));
       }
     },

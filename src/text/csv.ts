@@ -9,6 +9,10 @@ export const csvLine = (cells: readonly Cell[]): string => `${cells.map(quoted).
 /** The first line of a file. The byte order mark makes spreadsheets read it as UTF-8; without it, names lose their accents. */
 export const csvHeader = (names: readonly string[]): string => `\uFEFF${csvLine(names)}`;
 
+/** A short file in one text, without the line feed of the last line, which is printed after every answer of the command line. */
+export const csvText = (names: readonly string[], rows: readonly (readonly Cell[])[]): string =>
+  [csvHeader(names), ...rows.map(csvLine)].join('').slice(0, -1);
+
 export const FORMULA = /^\s*[=+\-@＝＋－＠]/;
 const NUMBER = /^-?\d+(\.\d+)?$/;
 const TO_QUOTE = /[",]|^\s|\s$/;

@@ -2,7 +2,7 @@ import type { Account } from '../../domain/account.ts';
 import { monthsBetween, monthsLater } from '../../domain/calendar.ts';
 import type { MonthMoney } from '../../domain/charges.ts';
 import { maxOf } from '../../domain/extremes.ts';
-import { monthName } from '../../html/formats.ts';
+import { monthName, shortMonth } from '../../html/formats.ts';
 import { type Html, html } from '../../html/html.ts';
 import { downloadLink } from '../parts/csv-file.ts';
 import { addressOf } from '../parts/links.ts';
@@ -79,9 +79,6 @@ function described({ title, currency, amount }: Shown, months: readonly MonthMon
 after ${total(({ yearBefore }) => yearBefore)} in the year before. The highest month is ${monthName(highest.month)}
 with ${amount(highest.sum, currency)}. The table below has every month.`;
 }
-
-/** `Nov 2026` */
-const shortMonth = (month: string): string => `${monthName(month).slice(0, 3)} ${month.slice(0, 4)}`;
 
 const monthTable = ({ title, currency, amount }: Shown, months: readonly MonthMoney[]): Html =>
   figureTable(`${title} by month in ${currency}`, months, [

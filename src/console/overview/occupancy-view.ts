@@ -1,6 +1,6 @@
 import { monthsLater } from '../../domain/calendar.ts';
 import { type MonthOccupancy, type Occupancy, percentBooked } from '../../domain/occupancy.ts';
-import { monthName, shortened } from '../../html/formats.ts';
+import { monthName, shortened, shortMonth } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { downloadLink } from '../parts/csv-file.ts';
 import { figureTable } from './figure-table.ts';
@@ -61,9 +61,6 @@ function plot(title: string, rows: readonly MonthOccupancy[]): Html {
 <svg class="month-plot" width="100%" height="${height}">${lines}${bars(row)}</svg>`,
   )}</div>`;
 }
-
-/** `Nov 2026` */
-const shortMonth = (month: string): string => `${monthName(month).slice(0, 3)} ${month.slice(0, 4)}`;
 
 const hourCount = (hours: number): string => Number(hours.toFixed(1)).toLocaleString('en');
 
