@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
 import { type Access, isCheckOld, isOutsideRole, refuseAccess, refuseAmounts } from '../auth/access.ts';
 import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
 import { actorOf, type Caller } from '../auth/caller.ts';
@@ -60,8 +60,7 @@ type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyRep
 /**
  * The hooks that enforce access to a route: `check` before the request is parsed, with 401, then 403 for a suspended account,
  * then InsufficientPermissions, then ScopeViolation
- * (docs/decisions/rest-api.md), and `checkAgain` once it has its turn, which also refuses inputs about amounts from apps of users who do not
- * see them. One per route, so that calls need no lookup.
+ * (docs/decisions/rest-api.md), and `checkAgain` once it has its turn. One per route, so that calls need no lookup.
  */
 export function createAccessHooks(deps: AuthenticationDeps & { readonly isSuspended: IsSuspended }) {
   const authenticated = createAuthentication(deps);
@@ -85,11 +84,14 @@ export function createAccessHooks(deps: AuthenticationDeps & { readonly isSuspen
     };
     return {
       check,
-      async checkAgain(request, reply) {
-        const refused = refuseAmounts(request.caller, request.query, request.body);
-        if (refused !== undefined) return sendRefusal(reply, refused);
-        return isCheckOld(request.checkedAt) ? check(request, reply) : undefined;
-      },
+      checkAgain: async (request, reply) => (isCheckOld(request.checkedAt) ? check(request, reply) : undefined),
     };
   };
 }
+
+/** Refuses inputs about amounts from apps of users who do not see them. Runs before the handler of each route with `config.access`. */
+export const checkAmounts: preHandlerHookHandler = (request, reply, done) => {
+  const refused = refuseAmounts(request.caller, request.query, request.body);
+  if (refused === undefined) done();
+  else sendRefusal(reply, refused);
+};

@@ -9,7 +9,7 @@ import { withoutAmounts } from '../domain/shown-amounts.ts';
 import { registerCompression } from '../http/compression.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { createAccessHooks, createAuthentication } from './access.ts';
+import { checkAmounts, createAccessHooks, createAuthentication } from './access.ts';
 import { createTurnHooks } from './account-turns.ts';
 import { bookingRoutes } from './bookings.ts';
 import { CROSS_ORIGIN, EXPOSED, PREFLIGHT_KEPT_S } from './cross-origin.ts';
@@ -84,12 +84,13 @@ export const api =
           const { check, checkAgain } = accessHooksOf(route.config.access);
           route.onRequest = check;
           route.preValidation = [refuseEmptySegments, refuseUnknownParameters(route.schema)];
+          route.preHandler = [checkAmounts, ...[route.preHandler ?? []].flat()];
           const turn = turnHookOf(route);
           if (turn === undefined) return;
           if ('preParsing' in turn) route.preParsing = turn.preParsing;
           // Before the hook that notes that a change has begun: one that waits for its turn has not.
           const beforeHandler = 'preHandler' in turn ? [turn.preHandler, checkAgain] : [checkAgain];
-          route.preHandler = [...beforeHandler, ...[route.preHandler ?? []].flat()];
+          route.preHandler = [...beforeHandler, ...route.preHandler];
         });
         // After the hook above, which replaces the `onRequest` of each route.
         await registerCompression(routes);
