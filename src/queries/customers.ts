@@ -13,11 +13,10 @@ import { Unavailable } from '../runtime/unavailable.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** A customer as its community reads it. */
-export type Customer = Opened<AdmissionDocument> &
-  Pick<Brand, 'name'> & {
-    /** Absent: it has rated nothing. */
-    readonly ratings?: CustomerRatingsDocument;
-  };
+export type Customer = Opened<AdmissionDocument> & Pick<Brand, 'name'>;
+
+/** How a customer has rated its community. Undefined: it has rated nothing. */
+export type RatingsOf = (customer: Customer) => CustomerRatingsDocument | undefined;
 
 /** Customers that are read at a time while they are searched. */
 const READ_TOGETHER = 200;
@@ -60,15 +59,8 @@ export function createCustomerQueries({ readModels, personalData }: Pick<QueryDe
   const documents = readModels.collection(admissions);
 
   async function readable(found: readonly AdmissionDocument[]): Promise<readonly Customer[]> {
-    const [opened, ratings] = await Promise.all([
-      personalData.openCustomers(found),
-      readModels.collection(customerRatings).getMany(found.map(admissionKey)),
-    ]);
-    return opened.map((each) => ({
-      ...each,
-      name: each.name ?? `Brand ${each.brandId}`,
-      ...defined({ ratings: ratings.get(admissionKey(each)) }),
-    }));
+    const opened = await personalData.openCustomers(found);
+    return opened.map((each) => ({ ...each, name: each.name ?? `Brand ${each.brandId}` }));
   }
 
   /** A brand that is a customer of the community. */
@@ -107,6 +99,12 @@ export function createCustomerQueries({ readModels, personalData }: Pick<QueryDe
 
   return {
     get,
+
+    /** Reads how these customers have rated the community. */
+    async ratings(customers: readonly Customer[]): Promise<RatingsOf> {
+      const found = await readModels.collection(customerRatings).getMany(customers.map(admissionKey));
+      return (customer) => found.get(admissionKey(customer));
+    },
 
     /** A customer that was just added. @throws {Unavailable} if the read models do not show it yet */
     async added(owner: CommunityId, brandId: BrandId): Promise<Customer> {

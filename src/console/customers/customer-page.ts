@@ -19,7 +19,7 @@ import { addressOf, CUSTOMERS, customerPath, ENTER } from '../parts/links.ts';
 import { type ConsoleRoutes, type PageDeps, routesAbout } from '../parts/routes.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
-import { marksOf, ratedOf, textFields } from './customers.ts';
+import { marksOf, ratedText, textFields } from './customers.ts';
 
 const LABELS = {
   contact: 'Contact',
@@ -93,7 +93,10 @@ export function customerPage({ community }: ConsoleRoutes, { commands, queries, 
   ): Promise<PageContent> {
     const isCoordinator = may(visit, 'Coordinator');
     const isManager = may(visit, 'Manager');
-    const spaces = isManager ? await queries.spaces.list(visit.account) : [];
+    const [spaces, ratingsOf] = await Promise.all([
+      isManager ? queries.spaces.list(visit.account) : [],
+      queries.customers.ratings([customer]),
+    ]);
     const enter = addressOf(ENTER, { customer: `#${customer.brandId}` });
     return {
       title: namedText(customer.name),
@@ -102,7 +105,7 @@ export function customerPage({ community }: ConsoleRoutes, { commands, queries, 
       back: { href: CUSTOMERS, label: 'Customers' },
       problems,
       ...(isCoordinator && customer.isKept && { actions: buttonLink(enter, 'Enter a booking') }),
-      main: html`<div class="split"><div class="stack full">${figuresView(visit, customer)}
+      main: html`<div class="split"><div class="stack full">${figuresView(visit, customer, ratedText(ratingsOf(customer)))}
 ${isCoordinator ? textsForm(visit, customer, typed.texts, problems) : textsView(customer)}</div>
 <div class="stack">${isManager && termsForm(visit, customer, spaces, typed.terms, problems)}
 ${isManager && customer.isKept && inviteForm(visit, customer, typed.invite, problems)}</div></div>`,
@@ -123,14 +126,18 @@ function typedBefore(restored: Form | undefined): TypedForms {
 const saved = ({ brandId: id }: Customer, isChanged: boolean) =>
   isChanged ? done(customerPath(id), 'Saved.') : nothingToDo(customerPath(id), 'Nothing has changed.');
 
-function figuresView({ settings: { currency }, amount }: CommunityVisit, customer: Customer): Html {
+function figuresView(
+  { settings: { currency }, amount }: CommunityVisit,
+  customer: Customer,
+  rated: Html | string,
+): Html {
   const { name, figures } = customer;
   const facts = [
     ['Booked', counted(figures?.booked ?? 0, 'booking')],
     amount !== undefined && ['Paid', amount(paidOf(figures), currency)],
     ['Cancelled by it', String(figures?.cancelled ?? 0)],
     ['Latest day', figures?.lastDate === undefined ? 'none' : shortDate(figures.lastDate)],
-    ['Rated', ratedOf(customer) || 'not yet'],
+    ['Rated', rated || 'not yet'],
   ] as const;
   const shown = facts.filter((fact) => fact !== false);
   return html`<section class="card"><h2>So far</h2>

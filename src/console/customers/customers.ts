@@ -5,7 +5,7 @@ import { CUSTOMER_CONTACT, CUSTOMER_NOTE, hasLength, NAME, SEARCH } from '../../
 import { counted, shortDate } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
-import { type Customer, placeIn, placeText } from '../../queries/customers.ts';
+import { type Customer, placeIn, placeText, type RatingsOf } from '../../queries/customers.ts';
 import { done, type PageContent } from '../parts/answer.ts';
 import { controlsOf, field, hasProblems, onceField, postForm, problemOf, textArea } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
@@ -57,7 +57,7 @@ export function customerPages({ community }: ConsoleRoutes, { commands, queries 
       )`Those that you add, and brands whose request you approve, are listed here.`;
     const next = page.next && addressOf(CUSTOMERS, { q: text, after: placeText(page.next) });
     const first = after && addressOf(CUSTOMERS, { q: text });
-    return html`${customerTable(visit, page.customers)}${pager({ first, next })}`;
+    return html`${customerTable(visit, page.customers, await queries.customers.ratings(page.customers))}${pager({ first, next })}`;
   }
 
   community.get(NEW, 'Coordinator', async (visit) => newPage(visit, visit.restored ?? new Form({}), {}));
@@ -80,7 +80,11 @@ const searchForm = (text: string, problems: Problems): Html =>
 ${field({ name: 'q', label: 'Name contains', value: text, problems, attributes: { autocomplete: 'off' } })}
 <button class="button quiet">${icon('search')} Search</button></form>`;
 
-const customerTable = ({ settings: { currency }, amount }: CommunityVisit, customers: readonly Customer[]): Html =>
+const customerTable = (
+  { settings: { currency }, amount }: CommunityVisit,
+  customers: readonly Customer[],
+  ratingsOf: RatingsOf,
+): Html =>
   dataTable('Customers, by name', customers, [
     rowHeading(
       'Name',
@@ -92,10 +96,10 @@ const customerTable = ({ settings: { currency }, amount }: CommunityVisit, custo
     amount !== undefined && column('Paid', 'number', ({ figures }) => amount(paidOf(figures), currency)),
     column('Cancelled', 'number', ({ figures }) => String(figures?.cancelled ?? 0)),
     column('Latest', '', ({ figures }) => (figures?.lastDate === undefined ? '' : shortDate(figures.lastDate))),
-    column('Rated', '', ratedOf),
+    column('Rated', '', (customer) => ratedText(ratingsOf(customer))),
   ]);
 
-export const ratedOf = ({ ratings }: Customer): Html | string =>
+export const ratedText = (ratings: ReturnType<RatingsOf>): Html | string =>
   ratings === undefined ? '' : ratingText({ average: ratings.stars / ratings.count, count: ratings.count });
 
 const MARKS = { trusted: 'Trusted', turnedAway: 'Blocked', admitted: undefined } as const;
