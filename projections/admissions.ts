@@ -71,7 +71,7 @@ const isBrandAdded = (event: DomainEvent): event is BrandAdded => event.type ===
 /** The customers of each community: brands that it keeps, has decided about, or has approved a booking of. */
 export const admissions = projection<AdmissionDocument, Folded>({
   name: 'admissions',
-  version: 3,
+  version: 4,
   indexes: [
     { fields: ['communityId', 'admission', 'brandId'] },
     // The communities that take no requests of a brand.

@@ -5,7 +5,7 @@ import { projection } from './projection.ts';
 /** How a brand has rated a community. */
 export type CustomerRatingsDocument = { readonly count: number; readonly stars: number };
 
-/** By brand and community. Apart from what decides about requests, which reviews must not stop. */
+/** By brand and community. Not part of `admissions`, which requests need: a review that cannot be folded must not stop them. */
 export const customerRatings = projection<CustomerRatingsDocument, ReviewPosted>({
   name: 'customerRatings',
   version: 1,
