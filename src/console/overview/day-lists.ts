@@ -43,15 +43,16 @@ const waitingItem = ({ now, amount }: CommunityVisit, booking: BookingDocument):
 export async function comingView({ overview, threads }: Queries, visit: CommunityVisit): Promise<Html> {
   const { account, accountZone, now, user } = visit;
   const today = localDate(now, accountZone);
-  const unread = new Set(await threads.unread(account, user.read ?? {}));
   const days = [
     { label: 'Today', date: today },
     { label: 'Tomorrow', date: daysLater(today, 1) },
   ];
-  const views = days.map(async (day) =>
-    dayView(day, await overview.comingOn(account.id, day.date, MOST_LISTED), unread),
-  );
-  return html`<section class="card"><h2>Who comes</h2>${await Promise.all(views)}</section>`;
+  const [ids, coming] = await Promise.all([
+    threads.unread(account, user.read ?? {}),
+    Promise.all(days.map(async (day) => ({ day, of: await overview.comingOn(account.id, day.date, MOST_LISTED) }))),
+  ]);
+  const unread = new Set(ids);
+  return html`<section class="card"><h2>Who comes</h2>${coming.map(({ day, of }) => dayView(day, of, unread))}</section>`;
 }
 
 function dayView(
