@@ -1,3 +1,4 @@
+import { admissionKey, admissions } from '../../projections/admissions.ts';
 import { availability, availabilityKey } from '../../projections/availability.ts';
 import { spaces } from '../../projections/spaces.ts';
 import type { Account } from '../domain/account.ts';
@@ -5,7 +6,7 @@ import { hoursBegun, localDate, wallDay } from '../domain/calendar.ts';
 import { termsOn } from '../domain/day-terms.ts';
 import { type Refusal, refuse, refuseField } from '../domain/decision.ts';
 import type { HeldHours } from '../domain/held-times.ts';
-import type { PlainDate } from '../domain/ids.ts';
+import type { CommunityId, PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import {
   type ClosedKind,
@@ -19,8 +20,9 @@ import {
   useFrom,
   whyClosed,
 } from '../domain/time-slots.ts';
+import { createLruCache } from '../event-loop/lru-cache.ts';
 import type { QueryDeps } from './query-deps.ts';
-import { isVisibleSpace } from './spaces.ts';
+import { asOffered, isVisibleSpace } from './spaces.ts';
 
 /** The inputs of the slots of a space on a date. An answer is valid until one of them changes. */
 export type Availability = {
@@ -41,6 +43,8 @@ export type Availability = {
 
 type AvailabilityQuery = { readonly account: Account; readonly spaceId: number; readonly date: PlainDate };
 
+/** Spaces whose communities are remembered. */
+const MAX_OWNERS = 10_000;
 const NOTHING: HeldHours<TakenHours> = { taken: [], closed: [] };
 
 /** Reasons that close a whole day, the one that passes last first. */
@@ -70,11 +74,26 @@ export function whyNoHours({
 export function createAvailabilityQuery({ readModels, clock }: QueryDeps) {
   const allSpaces = readModels.collection(spaces);
   const days = readModels.collection(availability);
+  /** The communities of spaces, which never change, so that how a brand stands with one is read beside the space. */
+  const owners = createLruCache<number, CommunityId>(MAX_OWNERS);
+
+  async function isBlocked(account: Account, communityId: CommunityId): Promise<boolean> {
+    if (account.kind === 'Community') return false;
+    const known = await readModels.collection(admissions).get(admissionKey({ communityId, brandId: account.id }));
+    return known?.admission === 'turnedAway';
+  }
 
   return async ({ account, spaceId, date }: AvailabilityQuery): Promise<Availability | Refusal> => {
-    const [space, day] = await Promise.all([allSpaces.get(String(spaceId)), days.get(availabilityKey(spaceId, date))]);
-    if (space === undefined || !isVisibleSpace(account, space))
+    const owner = owners.get(spaceId);
+    const [stored, day, known] = await Promise.all([
+      allSpaces.get(String(spaceId)),
+      days.get(availabilityKey(spaceId, date)),
+      owner && isBlocked(account, owner),
+    ]);
+    if (stored === undefined || !isVisibleSpace(account, stored))
       return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
+    if (owner === undefined) owners.set(spaceId, stored.communityId);
+    const space = asOffered(stored, known ?? (await isBlocked(account, stored.communityId)));
     const now = clock();
     const today = localDate(now, space.timeZone);
     if (date < today) return refuseField('date', `must be today (${today} in ${space.timeZone}) or later, got ${date}`);

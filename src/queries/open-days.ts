@@ -20,7 +20,7 @@ import { inPages } from '../event-loop/in-pages.ts';
 import { yieldEvery } from '../event-loop/slices.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { QueryDeps } from './query-deps.ts';
-import { createSpaceQueries, isVisibleSpace, spacesSeenBy } from './spaces.ts';
+import { asOffered, createSpaceQueries, isVisibleSpace, spacesSeenBy } from './spaces.ts';
 
 type OpenDaysQuery = {
   readonly account: Account;
@@ -72,7 +72,7 @@ const CHUNK = 50;
  */
 export function createOpenDaysQuery(deps: QueryDeps) {
   const { readModels, clock } = deps;
-  const { communityOf } = createSpaceQueries(deps);
+  const { communityOf, communitiesBlocking } = createSpaceQueries(deps);
 
   async function spacesOf(query: OpenDaysQuery): Promise<readonly Space[] | Refusal> {
     const { account, spaceIds, communityId } = query;
@@ -96,8 +96,9 @@ export function createOpenDaysQuery(deps: QueryDeps) {
   }
 
   return async (query: OpenDaysQuery) => {
-    const spacesToSearch = await spacesOf(query);
-    if ('refused' in spacesToSearch) return spacesToSearch;
+    const [found, blockedBy] = await Promise.all([spacesOf(query), communitiesBlocking(query.account)]);
+    if ('refused' in found) return found;
+    const spacesToSearch = found.map((space) => asOffered(space, blockedBy.has(space.communityId)));
     const { startHour, limit } = query;
     const now = clock();
     const why = whyNone(spacesToSearch, query, now);

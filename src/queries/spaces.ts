@@ -20,6 +20,9 @@ export const isVisibleSpace = (account: Account, space: Space): boolean =>
 /** Whether people without an account see a space. */
 export const isPublished = ({ facts }: Space): boolean => facts?.published === true;
 
+/** A space as a brand sees it. If its community takes no requests of the brand, it takes no bookings. */
+export const asOffered = (space: Space, isBlocked: boolean): Space => (isBlocked ? { ...space, active: false } : space);
+
 /** Spaces of one community, or all of them. */
 export const spacesById = declareQuery(
   spaces,
@@ -113,10 +116,10 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
     /** The spaces of a community, by id. */
     ofCommunity: (id: CommunityId): Promise<Space[]> => readModels.collection(spaces).list(spacesById(id)),
 
-    /** The same as `get`, with the name and the house of the community. */
+    /** The same as `get`, as it is offered to the account, with the name and the house of the community. */
     async getNamed(account: Account, spaceId: number): Promise<NamedSpace | undefined> {
-      const space = await get(account, spaceId);
-      return space && named(space, await community(space.communityId));
+      const [space, blockedBy] = await Promise.all([get(account, spaceId), communitiesBlocking(account)]);
+      return space && named(asOffered(space, blockedBy.has(space.communityId)), await community(space.communityId));
     },
 
     /** The same as `list`, with the names and houses of the communities. */

@@ -164,13 +164,23 @@ test('a trusted brand is approved at once, and a blocked one cannot request', as
   const blocked = await set('blocked');
   expect(blocked.flash).toContain('1 request declined');
   expect(await request()).toMatchObject({ code: 422, error: 'BookingNotAllowed' });
-  const isOffered = async (query = '?limit=100'): Promise<boolean> => {
-    const answer = await fetch(`${running.url}/api/v1/spaces${query}`, { headers: { authorization: `Bearer ${key}` } });
-    return (await answer.text()).includes(`"communityId":${house()},`);
+  const spaces = async (path: string) => {
+    const answer = await fetch(`${running.url}/api/v1/spaces${path}`, { headers: { authorization: `Bearer ${key}` } });
+    return answer.text();
   };
-  expect([await isOffered(), await isOffered('')]).toEqual([false, false]);
+  const isOffered = async () => {
+    const lists = [await spaces('?limit=100'), await spaces('')].map((list) =>
+      list.includes(`"communityId":${house()},`),
+    );
+    const hours = (await spaces(`/${space().id}/availability?date=${inDays(day)}`)).includes('"isAvailable":true');
+    const isActive = (await spaces(`/${space().id}`)).includes('"active":true');
+    const range = { from: inDays(day), to: inDays(day + 2), spaceIds: [space().id], limit: 10 };
+    const { days } = accepted(await core().queries.openDays({ account: wanted.account, ...range }));
+    return [...lists, hours, isActive, days.length > 0];
+  };
+  expect(await isOffered()).toEqual([false, false, false, false, false]);
   await set('letIn');
-  expect([await isOffered(), await isOffered('')]).toEqual([true, true]);
+  expect(await isOffered()).toEqual([true, true, true, true, true]);
   expect(await request()).toMatchObject({ code: 201, status: 'Pending' });
   const shown = await desk.open(`/console/customers/${id}`);
   expect(shown.text).toMatch(/<dt>Booked<\/dt><dd>1 booking<\/dd>/);
