@@ -8,16 +8,18 @@ import {
   BookingParams,
   BookingsQuery,
   CreateBooking,
+  DeclineMove,
   IdempotencyHeaders,
   MoveBooking,
 } from '../contract/schemas/booking.ts';
 import { errors } from '../contract/schemas/errors.ts';
 import { HistoryEntry, HistoryQuery } from '../contract/schemas/history-entry.ts';
+import type { Account } from '../domain/account.ts';
 import { momentOf } from '../domain/calendar.ts';
 import { wrongRange } from '../domain/date-range.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
-import { brandId } from '../domain/ids.ts';
+import { type BookingId, brandId } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { contextOf } from './access.ts';
@@ -101,12 +103,36 @@ export const bookingRoutes =
         const { account } = request.caller;
         const command = { bookingId: id, by: account, ...moveOf(request.body) };
         const outcome = await commands.moves.move(command, contextOf(request));
-        if (isRefusal(outcome)) return sendRefusal(reply, outcome);
-        const booking = await queries.bookings.get(account, id);
-        if (booking === undefined) throw new Unavailable(`The read models do not show booking ${id}`);
-        return reply.send(toBookingDto(booking));
+        return isRefusal(outcome) ? sendRefusal(reply, outcome) : reply.send(await shown(account, id));
       },
     );
+
+    app.post(
+      '/bookings/:id/move/decline',
+      {
+        config: { access: { permission: 'WriteBookings' } },
+        schema: {
+          operationId: 'declineMove',
+          params: BookingParams,
+          body: DeclineMove,
+          response: { 200: BookingDto, ...errors(404, 422) },
+        },
+      },
+      async (request, reply) => {
+        const { id } = request.params;
+        const { account } = request.caller;
+        const command = { bookingId: id, by: account, ...defined({ reason: request.body.reason }) };
+        const outcome = await commands.moves.decline(command, contextOf(request));
+        return isRefusal(outcome) ? sendRefusal(reply, outcome) : reply.send(await shown(account, id));
+      },
+    );
+
+    /** A booking after a change of it. @throws {Unavailable} if the read models do not show it */
+    async function shown(account: Account, id: BookingId): Promise<BookingDto> {
+      const booking = await queries.bookings.get(account, id);
+      if (booking === undefined) throw new Unavailable(`The read models do not show booking ${id}`);
+      return toBookingDto(booking);
+    }
 
     app.get(
       '/bookings/:id',

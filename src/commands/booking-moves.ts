@@ -101,6 +101,12 @@ export function createMoveCommands({ handler, readModels, clock }: CommandDeps, 
       return carriedOut(outcome, context);
     },
 
+    /** Declines the move that waits, or withdraws it if the party has asked for it itself. */
+    decline: (command: Moving, context: CommandContext) =>
+      home.onBooking(command.bookingId, context, ({ bookingId }) => {
+        return (day) => answerMove(day, { ...command, bookingId }, { now: clock() });
+      }),
+
     /** Carries out what is left of the moves of a booking. For the scheduler. */
     async finish(id: BookingId, context: CommandContext): Promise<void> {
       const stored = await readModels.collection(bookings).get(String(id));

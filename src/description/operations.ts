@@ -75,7 +75,7 @@ export const OPERATIONS = {
     description:
       'To another date, start hour or space of the same community; what is absent stays. A Brand asks, a Community proposes: ' +
       'the booking keeps its hours, and `move` shows what waits, until the other party accepts in the console or asks for the ' +
-      'same. Bookings of customers that a Community looks after move at once. Id and price stay. Accepting a move of a Pending ' +
+      'same, or either declines it. Bookings of customers that a Community looks after move at once. Id and price stay. Accepting a move of a Pending ' +
       'booking approves it.',
     success: 'The booking, which has moved or has a `move` that waits. Repeating the request changes nothing.',
     failures: {
@@ -84,6 +84,19 @@ export const OPERATIONS = {
       422:
         'The hour is not open (`SlotUnavailable`), or a rule forbids the move (`BookingNotAllowed`): the booking is over, cancelled or ' +
         'there already, or the other party has asked for another move.',
+    },
+  },
+  declineMove: {
+    tag: 'Bookings',
+    summary: 'Decline or withdraw a move',
+    description:
+      'Ends the `move` of a booking that waits for an answer: the party that was asked declines it, the party that asked ' +
+      'withdraws it. The booking stays where it is, the other party gets mail, and the history has the `reason`.',
+    success: 'The booking, without a `move`.',
+    failures: {
+      400: 'The reason is too long, or the body is not JSON.',
+      404: 'There is no such booking, or you may not see it.',
+      422: 'No move waits any more: it was answered or withdrawn meanwhile, or the booking is over or cancelled (`BookingNotAllowed`).',
     },
   },
   getBooking: {

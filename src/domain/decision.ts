@@ -10,7 +10,13 @@ export const REFUSAL_CODES = [
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
 /** Why a command is refused, where code decides by it. */
-type RefusalReason = 'AddressNotConfirmed' | 'Elsewhere' | 'KeyReused' | 'NoWeekdayInRange' | 'SamePlace';
+type RefusalReason =
+  | 'AddressNotConfirmed'
+  | 'Elsewhere'
+  | 'KeyReused'
+  | 'NotWaiting'
+  | 'NoWeekdayInRange'
+  | 'SamePlace';
 
 /** What is wrong with a field, in words that follow its name: `must be before`, and the other field that they end with. */
 type Rule = { readonly text: string; readonly other?: string };

@@ -79,8 +79,8 @@ export const MOVE_PRICES = ['agreed', 'new'] as const;
 
 /** An answer to a move that the other party asked for, or the end of an own one. */
 export type AnswerMove = ByParty & {
-  /** The move that the answer is about: refused if another one waits by now. */
-  readonly moveId: MoveId;
+  /** The move that the answer is about: refused if another one waits by now. Absent: the one that waits. */
+  readonly moveId?: MoveId;
   /** With the target, if the move is accepted. */
   readonly accepts?: MoveTarget;
 };
@@ -100,6 +100,7 @@ const CHARGED = refuse(
 export const NOT_WAITING = refuse(
   'BookingNotAllowed',
   'This move does not wait for an answer any more. Look at the booking again.',
+  { reason: 'NotWaiting' },
 );
 
 /**
@@ -154,7 +155,7 @@ export function answerMove(day: SpaceDay, command: AnswerMove, context: At): Dec
   const { move, request } = booking;
   const wrong = wrongText('reason', reason, REASON);
   if (wrong !== undefined) return wrong;
-  if (move?.moveId !== command.moveId) return NOT_WAITING;
+  if (move === undefined || (command.moveId ?? move.moveId) !== move.moveId) return NOT_WAITING;
   if (accepts === undefined) return [ended(request, move.moveId, by.kind, reason)];
   if (move.askedBy === by.kind) return refuse('BookingNotAllowed', 'The other party has to agree to the move.');
   if (!isAt(move.to, accepts)) return refuse('BookingNotAllowed', 'The move is to another time by now.');

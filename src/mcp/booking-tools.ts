@@ -179,6 +179,40 @@ export const moveBooking = ({ commands, queries }: ToolDeps): Tool =>
     },
   });
 
+export const endMove = ({ commands, queries }: ToolDeps): Tool =>
+  tool({
+    name: 'end_move',
+    title: 'End a move',
+    description:
+      'Declines the move of one of the brand’s own bookings that the community has proposed, or takes back the one that the ' +
+      'brand has asked for. The booking stays where it is. Ask the user for confirmation before calling this.',
+    input: Input({
+      bookingId: InputId('From list_bookings: a booking with a `move`.'),
+      reason: Type.Optional(Text(REASON, 'Shown to the community.')),
+    }),
+    output: AssistantBooking,
+    access: { permission: 'WriteBookings', scope: 'Brand' },
+    writes: 'destroys',
+    advice: {
+      BookingNotAllowed: 'Look at the booking with list_bookings. It may have moved, or be over.',
+      ResourceNotFound: SEE_BOOKINGS,
+      ScopeViolation: 'The user has to reconnect and choose a brand account.',
+    },
+    async run({ bookingId, reason }, { caller, correlationId, trace }) {
+      const { account } = caller;
+      const outcome = await commands.moves.decline(
+        { bookingId, by: account, ...defined({ reason }) },
+        { actor: actorOf(caller), correlationId, ...trace, userId: userOf(caller) },
+      );
+      // Repeating a call that has succeeded returns the same.
+      if (isRefusal(outcome) && outcome.reason !== 'NotWaiting') return outcome;
+      const booking = await queries.bookings.get(account, bookingId);
+      return booking === undefined
+        ? refuse('ResourceNotFound', `There is no booking ${bookingId}.`)
+        : toAssistantBooking(booking, account.kind);
+    },
+  });
+
 export const bookingHistory = ({ queries }: ToolDeps): Tool =>
   tool({
     name: 'booking_history',

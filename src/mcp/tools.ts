@@ -1,5 +1,5 @@
 import { whoAmI } from './account-tools.ts';
-import { bookingHistory, cancelBooking, listBookings, moveBooking, requestBooking } from './booking-tools.ts';
+import { bookingHistory, cancelBooking, endMove, listBookings, moveBooking, requestBooking } from './booking-tools.ts';
 import { addCustomer, listCustomers } from './customer-tools.ts';
 import { listReviews } from './review-tools.ts';
 import { checkAvailability, findOpenDays, findSpaces } from './space-tools.ts';
@@ -8,7 +8,7 @@ import type { Tool, ToolDeps } from './tool.ts';
 /** In the order in which they are listed. There is no tool to answer booking requests, because people do that. */
 const TOOLS = [
   ...[whoAmI, findSpaces, checkAvailability, findOpenDays],
-  ...[listBookings, requestBooking, moveBooking, cancelBooking, bookingHistory],
+  ...[listBookings, requestBooking, moveBooking, endMove, cancelBooking, bookingHistory],
   ...[listCustomers, addCustomer, listReviews],
 ];
 

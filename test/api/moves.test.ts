@@ -112,3 +112,73 @@ test('a booking of a customer moves at once, and repeating the request with its 
   });
   expect(answer.statusCode).toBe(201);
 });
+
+const decline = (id: number, body: object = {}, key = brand.key) =>
+  service.post(`/bookings/${id}/move/decline`, { key, body });
+
+test('the party that was asked declines a move, and the party that asked withdraws it', async () => {
+  for (const [asking, ending] of [
+    [brand, house],
+    [brand, brand],
+    [house, brand],
+    [house, house],
+  ] as const) {
+    const { id, date } = await requested();
+    await move(id, { startHour: 14 }, asking.key);
+    const ended = await decline(id, { reason: 'The choir rehearses then.' }, ending.key);
+    expect([ended.statusCode, ended.json()]).toMatchObject([200, { id, date, startHour: 10, status: 'Pending' }]);
+    expect(ended.json()).not.toHaveProperty('move');
+    expect(codeOf(await decline(id, {}, ending.key))).toEqual([422, 'BookingNotAllowed']);
+    const history = (await service.get(`/bookings/${id}/history`, { key: asking.key })).json();
+    expect(JSON.stringify(history.at(-1))).toContain('The choir rehearses then.');
+    expect((await move(id, { startHour: 14 }, asking.key)).json()).toHaveProperty('move');
+  }
+});
+
+test('each kind of wrong end of a move has its code, and the move goes on waiting', async () => {
+  const { id } = await requested();
+  const other = await service.brand('Third');
+  const elsewhere = await service.community();
+  expect(codeOf(await decline(id))).toEqual([422, 'BookingNotAllowed']);
+  await move(id, { startHour: 14 });
+  expect(codeOf(await decline(id, { reason: 'a'.repeat(501) }))).toEqual([400, 'ValidationError']);
+  expect(codeOf(await decline(999))).toEqual([404, 'ResourceNotFound']);
+  // A body has no other fields that count.
+  const forged = { bookingId: id, by: brand.account, moveId: 'm1' };
+  const own = (
+    await service.post('/bookings', {
+      key: other.key,
+      body: { spaceId: studio, startTime: nextDay(), startHour: 10 },
+    })
+  ).json().id;
+  expect(codeOf(await decline(id, forged, other.key))).toEqual([404, 'ResourceNotFound']);
+  expect(codeOf(await decline(own, forged, other.key))).toEqual([422, 'BookingNotAllowed']);
+  for (const { key } of [other, elsewhere])
+    expect(codeOf(await decline(id, {}, key))).toEqual([404, 'ResourceNotFound']);
+  const reading = await service.key(brand.account, ALL_PERMISSIONS - Permission.WriteBookings);
+  expect(codeOf(await decline(id, {}, reading))).toEqual([403, 'InsufficientPermissions']);
+  expect((await service.get(`/bookings/${id}`, { key: brand.key })).json()).toHaveProperty('move');
+  const by = { kind: 'Brand', id: brandId(brand.id) } as const;
+  accepted(await service.core.commands.bookings.cancel({ bookingId: id, by }, CONTEXT));
+  expect(codeOf(await decline(id))).toEqual([422, 'BookingNotAllowed']);
+});
+
+test('of both parties that end or accept a move at once, one is told that it does not wait any more', async () => {
+  for (const answered of [
+    (id: number) => decline(id, {}, house.key),
+    (id: number) => move(id, { startHour: 14 }, house.key),
+  ]) {
+    const { id } = await requested();
+    await move(id, { startHour: 14 });
+    const answers = await Promise.all([decline(id), answered(id)]);
+    const isAsked = answers[0]?.statusCode === 200 && answers[1]?.statusCode === 200;
+    const now = (await service.get(`/bookings/${id}`, { key: brand.key })).json();
+    // A community that asks for the same after the brand has withdrawn it proposes it.
+    if (isAsked) expect(now.move).toMatchObject({ askedBy: 'Community', startHour: 14 });
+    else {
+      expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 422]);
+      expect(now).not.toHaveProperty('move');
+      expect(now.startHour).toBe(now.status === 'Approved' ? 14 : 10);
+    }
+  }
+});

@@ -10,8 +10,8 @@ import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser } from '../browser.ts';
 import { CONTEXT, NOON, runServiceAt } from '../running-service.fixture.ts';
 
-/** Operations for communities, as the user of the clients acts for a brand, and one that the clients do not call yet. */
-const NOT_CALLED = ['listCustomers', 'createCustomer', 'moveBooking'];
+/** Operations for communities, as the user of the clients acts for a brand, and those that the clients do not call yet. */
+const NOT_CALLED = ['listCustomers', 'createCustomer', 'moveBooking', 'declineMove'];
 
 /** The status of each operation of a brand when it succeeds. */
 export const ALL_CALLED = {

@@ -126,6 +126,7 @@ test('covers every operation with its name and the permission it needs', () => {
     createBooking: ['POST /bookings', 'WriteBookings'],
     getBooking: ['GET /bookings/{id}', 'ReadBookings'],
     moveBooking: ['POST /bookings/{id}/move', 'WriteBookings'],
+    declineMove: ['POST /bookings/{id}/move/decline', 'WriteBookings'],
     getBookingHistory: ['GET /bookings/{id}/history', 'ReadBookings'],
     listCustomers: ['GET /customers', 'Customers'],
     createCustomer: ['POST /customers', 'Customers'],

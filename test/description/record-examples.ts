@@ -35,6 +35,7 @@ const ROUTES: { readonly [O in OperationId]: readonly ['GET' | 'POST' | 'DELETE'
   createBooking: ['POST', '/bookings'],
   getBooking: ['GET', '/bookings/{id}'],
   moveBooking: ['POST', '/bookings/{id}/move'],
+  declineMove: ['POST', '/bookings/{id}/move/decline'],
   getBookingHistory: ['GET', '/bookings/{id}/history?asOf={asOf}'],
   listCustomers: ['GET', '/customers?q={q}'],
   createCustomer: ['POST', '/customers'],
@@ -210,6 +211,17 @@ async function recordStory(service: RunningService): Promise<Examples['operation
   });
   await record('moveBooking', 404, 'hidden', 'The booking of another brand', { ...later, parameters: { id: taken } });
   await record('moveBooking', 400, 'hour', 'Not an hour', { ...later, body: { startHour: 24 } });
+  const withdrawn = { key, parameters: { id: moving }, body: { reason: 'Our speaker is well again.' } };
+  await record('declineMove', 200, 'withdrawn', 'The brand withdraws the move, and the booking stays', withdrawn);
+  await record('declineMove', 422, 'none', 'No move waits any more', withdrawn);
+  await record('declineMove', 404, 'hidden', 'The booking of another brand', {
+    ...withdrawn,
+    parameters: { id: taken },
+  });
+  await record('declineMove', 400, 'long', 'The reason is too long', {
+    ...withdrawn,
+    body: { reason: 'a'.repeat(501) },
+  });
 
   const story = 'Requested, approved by the community, and cancelled by the brand';
   await record('getBookingHistory', 200, 'cancelled', story, { key, parameters: { id: cancelled } });
@@ -264,6 +276,7 @@ async function recordStory(service: RunningService): Promise<Examples['operation
     createBooking: { body: { ...body, startTime: '2026-12-20' }, parameters: { 'idempotency-key': 'order-4713' } },
     getBooking: { parameters: { id: cancelled } },
     moveBooking: { parameters: { id: moving }, body: { startTime: '2026-12-22' } },
+    declineMove: { parameters: { id: moving }, body: {} },
     getBookingHistory: { parameters: { id: cancelled } },
     listCustomers: {},
     createCustomer: { body: { name: 'Another choir' } },
@@ -306,6 +319,7 @@ const PERMISSION_OF: { readonly [O in OperationId]: keyof typeof Permission } = 
   createBooking: 'WriteBookings',
   getBooking: 'ReadBookings',
   moveBooking: 'WriteBookings',
+  declineMove: 'WriteBookings',
   getBookingHistory: 'ReadBookings',
   listCustomers: 'Customers',
   createCustomer: 'Customers',
@@ -335,6 +349,7 @@ function breakAll({ core: { queries, commands } }: RunningService, error: Error)
     [queries.reviews, 'list'],
     [queries.webhooks, 'listOwned'],
     [commands.bookings, 'request'],
+    [commands.moves, 'decline'],
     [commands.webhooks, 'register'],
     [commands.webhooks, 'remove'],
   ];

@@ -82,14 +82,14 @@ test('speaks the current protocol and the earlier ones', async () => {
   );
   await current.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
   expect(current.getNegotiatedProtocolVersion()).toBe('2026-07-28');
-  expect((await current.listTools()).tools).toHaveLength(10);
+  expect((await current.listTools()).tools).toHaveLength(11);
   expect(await call(current, 'find_spaces', {})).toMatchObject({ spaces: [{ spaceId }] });
 
   const earlier = new EarlierClient({ name: 'earlier', version: '1' });
   const transport = new EarlierTransport(new URL(`${url}/mcp`), { requestInit });
   // Its types do not follow exactOptionalPropertyTypes.
   await earlier.connect(transport as Parameters<typeof earlier.connect>[0]);
-  expect((await earlier.listTools()).tools).toHaveLength(10);
+  expect((await earlier.listTools()).tools).toHaveLength(11);
   expect(await earlier.callTool({ name: 'find_spaces', arguments: {} })).toMatchObject({
     structuredContent: { spaces: [{ spaceId }] },
   });
@@ -131,7 +131,7 @@ test('every tool has a description, both schemas and a read-only hint', async ()
     'list_reviews',
   ];
   expect(new Set(tools.map(({ name }) => name))).toEqual(
-    new Set([...READING, 'request_booking', 'move_booking', 'cancel_booking']),
+    new Set([...READING, 'request_booking', 'move_booking', 'end_move', 'cancel_booking']),
   );
   for (const { name, description, inputSchema, outputSchema, annotations } of tools) {
     expect(description?.length).toBeGreaterThan(40);
@@ -139,7 +139,7 @@ test('every tool has a description, both schemas and a read-only hint', async ()
     expect(outputSchema).toMatchObject({ type: 'object' });
     expect(annotations).toMatchObject({
       readOnlyHint: READING.includes(name),
-      destructiveHint: name === 'cancel_booking',
+      destructiveHint: ['cancel_booking', 'end_move'].includes(name),
       idempotentHint: true,
     });
   }

@@ -1,6 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
+import type { CommunityId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { CONTEXT, NOON, type RunningService, runServiceAt } from '../running-service.fixture.ts';
@@ -169,6 +170,28 @@ describe('move_booking', () => {
     const id = await requested({ date: '2027-05-05', startHour: 10 });
     expect(await call(brand, 'move_booking', { bookingId: id, startHour: 3 })).toMatch(/^SlotUnavailable/);
     expect(await call(otherBrand, 'move_booking', { bookingId: id, startHour: 14 })).toMatch(/^ResourceNotFound/);
+  });
+});
+
+describe('end_move', () => {
+  test('takes back the own move, declines that of the community, and can be repeated', async () => {
+    const id = await requested({ date: '2027-05-10', startHour: 10 });
+    await call(brand, 'move_booking', { bookingId: id, startHour: 14 });
+    expect(await call(otherBrand, 'end_move', { bookingId: id })).toMatch(/^ResourceNotFound/);
+    const withdrawn = await call(brand, 'end_move', { bookingId: id });
+    expect(withdrawn).toMatchObject({ id, startHour: 10, status: 'Pending' });
+    expect(withdrawn).not.toHaveProperty('move');
+    const { moves } = service.core.commands;
+    const proposed = {
+      bookingId: id,
+      by: { kind: 'Community', id: communityId as CommunityId },
+      to: { startHour: 16 },
+    } as const;
+    accepted(await moves.move(proposed, CONTEXT));
+    for (let repeated = 0; repeated < 2; repeated += 1)
+      expect(await call(brand, 'end_move', { bookingId: id, reason: 'Too late.' })).toEqual(withdrawn);
+    await call(brand, 'cancel_booking', { bookingId: id });
+    expect(await call(brand, 'end_move', { bookingId: id })).toMatch(/^BookingNotAllowed/);
   });
 });
 

@@ -183,6 +183,11 @@ export class Calls {
       const promised = inConsole(this.#model.answerMove(calling.member, bookingId, accepts));
       return [withoutBody(answer), withoutBody(promised)];
     }
+    if (!accepts && calling.face !== 'mcp') {
+      const secret = await this.secretOf(calling);
+      const answer = await this.#faces.rest('POST', `/bookings/${bookingId}/move/decline`, secret, {});
+      return [withoutBody(answer), withoutBody(this.#model.answerMove(nameOf(calling), bookingId, false))];
+    }
     if (stored === undefined) return undefined;
     const command = { bookingId, by: accountOf(party), moveId, accepts };
     const outcome = await this.#service.core.commands.moves.answer(command, CONTEXT);

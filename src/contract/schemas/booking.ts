@@ -242,6 +242,11 @@ export const MoveBooking = Type.Object(MoveDetails, {
   description: 'Where a booking is to move. What is absent stays as it is.',
 });
 
+export const DeclineMove = Type.Object(picked(MoveDetails, ['reason']), {
+  title: 'DeclineMove',
+  description: 'Why a booking stays where it is.',
+});
+
 export const IdempotencyKey = (description: string) => Text(IDEMPOTENCY_KEY, description);
 
 export const IdempotencyHeaders = Type.Object({
