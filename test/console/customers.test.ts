@@ -95,9 +95,14 @@ test('of a series, each day that is not free is listed with its reason before an
   expect(dates).toEqual(['2030-01-31', '2030-02-28', '2030-03-31']);
   // One is taken meanwhile.
   await enter({ customer: 'Quick', isNew: 'yes', date: '2030-02-28' });
-  const done = await desk.send(shown, ENTER, { day: ['2030-01-31', '2030-02-28'] });
+  const done = await desk.send(shown, ENTER, { day: ['2030-01-31', '2030-02-28', '2030-03-31'] });
   expect(done.flash).toMatch(/1 day not entered\. Thu 28 Feb 2030: /);
-  expect((await bookingsOf(await customerId('Choir'))).map(({ date }) => date)).toEqual(['2030-01-31']);
+  const [first, second, ...others] = await bookingsOf(await customerId('Choir'));
+  expect([first?.date, second?.date, others]).toEqual(['2030-01-31', '2030-03-31', []]);
+  expect((await desk.open(`/console/bookings/${first?.bookingId}`)).text).toContain('One of 2 days:');
+  // One day of a form is no series.
+  const [quick] = await bookingsOf(await customerId('Quick'));
+  expect((await desk.open(`/console/bookings/${quick?.bookingId}`)).text).not.toContain('id="series"');
 });
 
 test('wrong input comes back with a sentence, and nothing is stored', async () => {

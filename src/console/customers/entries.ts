@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { localDate } from '../../domain/calendar.ts';
 import { isRefusal } from '../../domain/decision.ts';
+import { defined } from '../../domain/defined.ts';
 import type { Cents, PlainDate } from '../../domain/ids.ts';
 import type { ClosedKind } from '../../domain/time-slots.ts';
 import { counted, hours, shortDate } from '../../html/formats.ts';
@@ -80,9 +82,10 @@ export function entryPages({ community }: ConsoleRoutes, { commands, queries }: 
     const key = form.text('requestKey');
     const booked: { readonly bookingId: number; readonly totalPrice: Cents; readonly text: string }[] = [];
     const refused: string[] = [];
+    const series = days.length > 1 ? defined({ series: form.text('series') || undefined }) : {};
     for (const day of days) {
       if (!('date' in day)) continue;
-      const details = { spaceId: space.spaceId, date: day.date, startHour, ...further };
+      const details = { spaceId: space.spaceId, date: day.date, startHour, ...further, ...series };
       const idempotencyKey = `console:${key}:${day.date}`;
       const command = { enteredBy: account.id, brandId, details, entry, ...(key !== '' && { idempotencyKey }) };
       const outcome = await commands.bookings.enter(command, context);
@@ -141,7 +144,11 @@ ${entryFields(visit, typed, spaces, problems, localDate(now, accountZone))}
       title: 'Enter these days?',
       lead: html`${named(typed.customer)}, ${named(space.name)}: ${counted(free.length, 'day')} of ${days.length} free.`,
       status: 200,
-      main: postForm(visit, ENTER, 'card fields narrow')`${onceField('requestKey')}${viaField(visit)}${carried(typed)}
+      main: postForm(
+        visit,
+        ENTER,
+        'card fields narrow',
+      )`${onceField('requestKey')}${hiddenField('series', randomUUID())}${viaField(visit)}${carried(typed)}
 ${dayChoices(days, (date) => ({ value: date, isTicked: true }))}
 <div class="row">${button}${buttonLink(again, 'Change', 'quiet')}</div>`,
     };
