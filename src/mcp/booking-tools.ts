@@ -146,7 +146,8 @@ export const moveBooking = ({ commands, queries }: ToolDeps): Tool =>
     description:
       'Asks the community to move one of the brand’s own bookings to another date, hour or space of the same community. ' +
       'It keeps its hours until a person there accepts; `move` shows what waits. Asking for what the community has ' +
-      'proposed itself accepts it at once; if it has proposed another price (`move.totalPrice`), with price `new`. Ask the user for confirmation before calling this.',
+      'proposed itself accepts it at once; if it has proposed another price (`move.totalPrice`), with price `new`. Ask the ' +
+      'user for confirmation before calling this.',
     input: Input({
       bookingId: InputId('From list_bookings.'),
       spaceId: Type.Optional(InputId<SpaceId>('Another space of the community. Default: the same.')),
