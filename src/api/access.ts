@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
 import { type Access, isCheckOld, isOutsideRole, refuseAccess, refuseAmounts } from '../auth/access.ts';
 import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
-import { actorOf, type Caller } from '../auth/caller.ts';
+import { actorOf, type Caller, userOf } from '../auth/caller.ts';
 import { type IsSuspended, SUSPENDED } from '../auth/suspension.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { scopesGranting } from '../domain/permissions.ts';
@@ -23,6 +23,7 @@ declare module 'fastify' {
 /** What the events of a request carry of it: who sent it, its id and its trace. */
 export const contextOf = (request: FastifyRequest): CommandContext => ({
   actor: actorOf(request.caller),
+  userId: userOf(request.caller),
   correlationId: request.id,
   ...traceOf(request),
 });

@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import { actorOf, userOf } from '../auth/caller.ts';
 import { toAssistantBooking } from '../contract/booking.ts';
 import { historyEntries } from '../contract/history-entry.ts';
 import {
@@ -19,7 +18,7 @@ import { REASON } from '../domain/limits.ts';
 import { cursorIn, cursorText } from '../queries/booking-pages.ts';
 import { Cursor, cursorOf, Input, InputId, Limit, Next, Notice, notice, wrongCursor } from './lists.ts';
 import { SEE_SPACES } from './space-tools.ts';
-import { type Tool, type ToolDeps, tool } from './tool.ts';
+import { contextOf, type Tool, type ToolDeps, tool } from './tool.ts';
 
 const BOOKINGS = { default: 50, maximum: 500 } as const;
 const SEE_BOOKINGS = 'Call list_bookings to see which bookings exist.';
@@ -92,10 +91,10 @@ export const requestBooking = ({ commands }: ToolDeps): Tool =>
       ResourceNotFound: SEE_SPACES,
       ScopeViolation: 'The user has to reconnect and choose a brand account.',
     },
-    async run({ idempotencyKey, ...details }, { caller, correlationId, trace }) {
-      const command = { brandId: brandId(caller.account.id), details, idempotencyKey };
-      const booking = await commands.bookings.request(command, { actor: actorOf(caller), correlationId, ...trace });
-      if (!isRefusal(booking)) return toAssistantBooking(booking, caller.account.kind);
+    async run({ idempotencyKey, ...details }, call) {
+      const command = { brandId: brandId(call.caller.account.id), details, idempotencyKey };
+      const booking = await commands.bookings.request(command, contextOf(call));
+      if (!isRefusal(booking)) return toAssistantBooking(booking, call.caller.account.kind);
       return booking.reason === 'KeyReused'
         ? { ...booking, advice: 'Use a new idempotencyKey for a different request.' }
         : booking;
@@ -122,14 +121,14 @@ export const cancelBooking = ({ commands, queries }: ToolDeps): Tool =>
       ResourceNotFound: SEE_BOOKINGS,
       ScopeViolation: 'The user has to reconnect and choose a brand account.',
     },
-    async run({ bookingId, reason }, { caller, correlationId, trace }) {
-      const { account } = caller;
+    async run({ bookingId, reason }, call) {
+      const { account } = call.caller;
       const before = await queries.bookings.get(account, bookingId);
       // Repeating a call that has succeeded returns the same.
       if (before?.status === 'Cancelled') return toAssistantBooking(before, account.kind);
       const outcome = await commands.bookings.cancel(
         { bookingId, by: { kind: 'Brand', id: brandId(account.id) }, ...defined({ reason }) },
-        { actor: actorOf(caller), correlationId, ...trace, userId: userOf(caller) },
+        contextOf(call),
       );
       if (isRefusal(outcome)) return outcome;
       const [event] = outcome.events;
@@ -165,11 +164,11 @@ export const moveBooking = ({ commands, queries }: ToolDeps): Tool =>
       ResourceNotFound: SEE_BOOKINGS,
       ScopeViolation: 'The user has to reconnect and choose a brand account.',
     },
-    async run({ bookingId, reason, price, ...to }, { caller, correlationId, trace }) {
-      const { account } = caller;
+    async run({ bookingId, reason, price, ...to }, call) {
+      const { account } = call.caller;
       const outcome = await commands.moves.move(
         { bookingId, by: account, to, ...defined({ reason, price }) },
-        { actor: actorOf(caller), correlationId, ...trace, userId: userOf(caller) },
+        contextOf(call),
       );
       // Repeating a call that has succeeded returns the same.
       if (isRefusal(outcome) && outcome.reason !== 'SamePlace') return outcome;
@@ -199,12 +198,9 @@ export const endMove = ({ commands, queries }: ToolDeps): Tool =>
       ResourceNotFound: SEE_BOOKINGS,
       ScopeViolation: 'The user has to reconnect and choose a brand account.',
     },
-    async run({ bookingId, reason }, { caller, correlationId, trace }) {
-      const { account } = caller;
-      const outcome = await commands.moves.decline(
-        { bookingId, by: account, ...defined({ reason }) },
-        { actor: actorOf(caller), correlationId, ...trace, userId: userOf(caller) },
-      );
+    async run({ bookingId, reason }, call) {
+      const { account } = call.caller;
+      const outcome = await commands.moves.decline({ bookingId, by: account, ...defined({ reason }) }, contextOf(call));
       // Repeating a call that has succeeded returns the same.
       if (isRefusal(outcome) && outcome.reason !== 'NotWaiting') return outcome;
       const booking = await queries.bookings.get(account, bookingId);

@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import { actorOf } from '../auth/caller.ts';
 import { detailsOfCustomer, toCustomerDto } from '../contract/customer.ts';
 import { CreateCustomer, CustomerDto, CustomerSearch } from '../contract/schemas/customer.ts';
 import { isRefusal } from '../domain/decision.ts';
@@ -7,7 +6,7 @@ import { defined } from '../domain/defined.ts';
 import { communityId } from '../domain/ids.ts';
 import { placeIn, placeText } from '../queries/customers.ts';
 import { Cursor, cursorOf, Input, Limit, Next, Notice, notice, wrongCursor } from './lists.ts';
-import { type Tool, type ToolDeps, tool } from './tool.ts';
+import { contextOf, type Tool, type ToolDeps, tool } from './tool.ts';
 
 const CUSTOMERS = { default: 50, maximum: 200 } as const;
 const ACCESS = { permission: 'Customers', scope: 'Community' } as const;
@@ -45,10 +44,10 @@ export const addCustomer = ({ commands, queries }: ToolDeps): Tool =>
     output: CustomerDto,
     access: ACCESS,
     writes: 'adds',
-    async run({ name, ...details }, { caller, correlationId, trace }) {
-      const owner = communityId(caller.account.id);
+    async run({ name, ...details }, call) {
+      const owner = communityId(call.caller.account.id);
       const command = { communityId: owner, name, wanted: detailsOfCustomer(details) };
-      const added = await commands.customers.add(command, { actor: actorOf(caller), correlationId, ...trace });
+      const added = await commands.customers.add(command, contextOf(call));
       return isRefusal(added) ? added : toCustomerDto(await queries.customers.added(owner, added.brandId));
     },
   });

@@ -1,7 +1,8 @@
 import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import type { Static, TObject } from 'typebox';
 import { type Access, refuseAccess, refuseAmounts } from '../auth/access.ts';
-import type { Caller } from '../auth/caller.ts';
+import { actorOf, type Caller, userOf } from '../auth/caller.ts';
+import type { CommandContext } from '../commands/command-handler.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { ErrorCode } from '../contract/schemas/errors.ts';
 import { checkerOf, pathOf, ruleOf } from '../contract/schemas/validate.ts';
@@ -41,6 +42,14 @@ export type ToolCall = {
   /** Whether the client has disconnected. */
   readonly isDisconnected: () => boolean;
 };
+
+/** The context of a command that a tool runs. The texts are those of the user for whom the app acts. */
+export const contextOf = ({ caller, correlationId, trace }: ToolCall): CommandContext => ({
+  actor: actorOf(caller),
+  userId: userOf(caller),
+  correlationId,
+  ...trace,
+});
 
 export type Tool = {
   /** Whether the tool is listed for a caller. Tools that a kind of account can never use are hidden from it. */

@@ -1,7 +1,7 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
 import type { ReadableMessage } from '../../../projections/messages.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
-import { isRefusal, type Refusal } from '../../domain/decision.ts';
+import { isRefusal } from '../../domain/decision.ts';
 import type { BookingId } from '../../domain/ids.ts';
 import { BOOKING_NOTE, THREAD_MESSAGE } from '../../domain/limits.ts';
 import { isUnread, type ReadMessage, type ThreadKey } from '../../domain/thread.ts';
@@ -9,7 +9,7 @@ import { counted, momentIn } from '../../html/formats.ts';
 import { type Html, html, written } from '../../html/html.ts';
 import { type ReadableNote, UNREAD_FOR_MS } from '../../queries/threads.ts';
 import { actorText } from '../parts/actor-view.ts';
-import { type Answer, done, notDone } from '../parts/answer.ts';
+import { type Answer, done } from '../parts/answer.ts';
 import { viaField, withVia } from '../parts/back-link.ts';
 import { controlsOf, onceField, postForm, problemOf, textArea } from '../parts/forms.ts';
 import { addressOf } from '../parts/links.ts';
@@ -31,7 +31,7 @@ export function messageForms(routes: ConsoleRoutes, { commands, queries }: PageD
     const { bookingId } = booking;
     const outcome = await commands.threads.send({ account, bookingId, text: form.lines('text') }, context);
     return isRefusal(outcome)
-      ? refused(visit, booking, outcome)
+      ? bookingPage(visit, booking, problemOf(outcome, LABELS))
       : done(pathOf(visit, booking), 'Your message was sent.');
   });
 
@@ -43,15 +43,10 @@ export function messageForms(routes: ConsoleRoutes, { commands, queries }: PageD
       const { bookingId } = booking;
       const outcome = await commands.threads.note({ account, bookingId, note: form.lines('note') }, context);
       return isRefusal(outcome)
-        ? refused(visit, booking, outcome)
+        ? bookingPage(visit, booking, problemOf(outcome, LABELS))
         : done(pathOf(visit, booking), 'Your note was added.');
     },
   );
-
-  const refused = async (visit: Visit, booking: ReadableBooking, refusal: Refusal): Promise<Answer> =>
-    refusal.refused === 'ValidationError'
-      ? bookingPage(visit, booking, problemOf(refusal, LABELS))
-      : notDone(pathOf(visit, booking), refusal.details);
 }
 
 const pathOf = (visit: Visit, { bookingId }: ReadableBooking): string =>
