@@ -121,3 +121,22 @@ test('a booking of a customer that the community looks after moves at once', asy
   expect(moved.text).toContain('now.');
   expect(await bookingOf(bookingId)).toMatchObject({ status: 'Approved', date, startHour: 11 });
 });
+
+test('a move that waits does not hide why a request could not be approved', async () => {
+  const { catalogue, admissions, moves } = running.service.core.commands;
+  const newcomer = { kind: 'Brand', id: await catalogue.nextBrandId() } as const;
+  await catalogue.addBrandOf({ brandId: newcomer.id, name: 'Newcomer' }, CONTEXT);
+  await admissions.changeNewBrands({ communityId: HARBOUR.id, newBrands: 'wait' }, CONTEXT);
+  const id = await requested(newcomer.id);
+  accepted(
+    await moves.move(
+      { bookingId: (await bookingOf(id))?.bookingId ?? expect.fail(), by: newcomer, to: { date: freshDate() } },
+      CONTEXT,
+    ),
+  );
+  const inbox = await manager.open('/console/inbox');
+  const token = /name="csrf" value="([^"]+)"/.exec(inbox.text)?.[1] ?? '';
+  const body = new URLSearchParams({ csrf: token, list: '', id: String(id) });
+  const refused = await manager.post('/console/inbox/approve', body);
+  expect(refused.flash).toContain('The brand is new to the community.');
+});

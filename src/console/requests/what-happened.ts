@@ -18,7 +18,7 @@ export type StepVerb =
 
 type MoveVerb = 'asked to be moved' | 'agreed to move' | 'kept where it is' | 'moved';
 
-/** The last step of a booking, and its actor. */
+/** The last step that changed the state of a booking, and its actor. */
 export type LastStep = {
   readonly verb: StepVerb;
   /** `by anna@example.org`, in plain text. Empty for `expired` and `completed`. */
@@ -27,13 +27,14 @@ export type LastStep = {
   readonly at: string;
 };
 
-/** The last step of a booking, from the log. Undefined if the account may not see the booking. */
+/** The last step of a booking that changed its state, from the log: not one of a move, which answers nothing. Undefined if the account may not see the booking. */
 export async function lastStepOf(
   { bookingHistory }: Pick<Queries, 'bookingHistory'>,
   visit: Pick<Visit, 'account' | 'user'>,
   { bookingId, timeZone }: Pick<ReadableBooking, 'bookingId' | 'timeZone'>,
 ): Promise<LastStep | undefined> {
-  const step = (await bookingHistory.ofBooking(visit.account, bookingId))?.steps.at(-1);
+  const history = await bookingHistory.ofBooking(visit.account, bookingId);
+  const step = history?.steps.findLast(({ from, to }) => from !== to);
   if (step === undefined) return undefined;
   const verb = verbOf(step);
   return {
