@@ -151,6 +151,8 @@ export type PartQuery = PageRange & {
   readonly lists?: readonly BookingList[];
   /** A booking that is shown elsewhere. */
   readonly except?: BookingId | undefined;
+  /** What no stored field tells. Most bookings of the lists are wanted, or the dates are few. Default: all. */
+  readonly isWanted?: (booking: BookingDocument) => boolean;
 };
 
 /**
@@ -196,13 +198,16 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     query: Omit<PartQuery, 'limit'>,
     { direction, after, limit }: Position,
   ): AsyncGenerator<BookingDocument> {
+    const { except, isWanted } = query;
     const segments = segmentsOf(query);
+    // How many are read until a page is full is not known.
+    const atOnce = isWanted === undefined ? limit : undefined;
     for (const segment of direction === 'ascending' ? segments : segments.toReversed()) {
       const lists = listsOf(query).map((list) =>
-        ofSegment(account, list, segment, { direction, ...defined({ after, limit }) }),
+        ofSegment(account, list, segment, { direction, ...defined({ after, limit: atOnce }) }),
       );
       for await (const booking of merged(lists, (a, b) => compare(a, b, direction)))
-        if (booking.bookingId !== query.except) yield booking;
+        if (booking.bookingId !== except && (isWanted?.(booking) ?? true)) yield booking;
     }
   }
 

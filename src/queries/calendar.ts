@@ -2,6 +2,7 @@ import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import type { ReadableClosure } from '../../projections/closures.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
+import { communityOf } from '../domain/account.ts';
 import { wallDay } from '../domain/calendar.ts';
 import { type Closure, covers } from '../domain/closure.ts';
 import { isOpenDay, termsOn } from '../domain/day-terms.ts';
@@ -11,6 +12,7 @@ import { type CommunityId, type PlainDate, type SpaceId, spaceId as toSpaceId } 
 import type { Space } from '../domain/space.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { yieldEvery } from '../event-loop/slices.ts';
+import { type BookingPart, createBookingPages, type PageRange } from './booking-pages.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { COMMUNITY, FROM, TO } from './samples.ts';
 
@@ -76,9 +78,24 @@ const ofDay = declareQuery(
   [COMMUNITY.id, FROM, BOOKED, SPACES, 3],
 );
 
+type IsWantedDay = (isLeftOut: boolean, date: PlainDate) => boolean;
+type GapOf = (space: SpaceId) => number;
+
+/** Whether a booking is in the hours of a closed time on one of its days. @param gapOf hours beside them that it holds, too */
+function hoursOf(closure: LeavingOut, isWanted: IsWantedDay, gapOf: GapOf = () => 0) {
+  const leftOut = new Set(closure.leftOut?.map(({ spaceId, date }) => `${spaceId} ${date}`));
+  return (booking: BookingDocument): boolean => {
+    const { spaceId, date, timeZone } = booking;
+    if (!covers(closure, booking) || !isWanted(leftOut.has(`${spaceId} ${date}`), date)) return false;
+    const day = wallDay(date, timeZone);
+    return overlaps(bookedTime(day, booking), widened(closedTime(day, closure), gapOf(spaceId)));
+  };
+}
+
 /** The bookings of a community by day. Texts stay sealed. */
 export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModels'>) {
   const documents = readModels.collection(bookings);
+  const parts = createBookingPages({ readModels });
 
   /** By space, for spaces that have bookings on a date; of all spaces or of one. */
   async function bySpace(community: CommunityId, date: PlainDate, only?: SpaceId): Promise<CountsBySpace> {
@@ -96,20 +113,12 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
   }
 
   /** The first held bookings in the hours of a closed time on some of its days, and how many there are. */
-  async function inHours(
-    closure: LeavingOut,
-    limit: number,
-    isWanted: (isLeftOut: boolean, date: PlainDate) => boolean,
-    gapOf: (space: SpaceId) => number = () => 0,
-  ) {
-    const leftOut = new Set(closure.leftOut?.map(({ spaceId, date }) => `${spaceId} ${date}`));
+  async function inHours(closure: LeavingOut, limit: number, isWanted: IsWantedDay, gapOf?: GapOf) {
+    const isInHours = hoursOf(closure, isWanted, gapOf);
     const first: BookingDocument[] = [];
     let count = 0;
     for await (const booking of documents.find(heldBetween(closure.communityId, closure.from, closure.to))) {
-      const { spaceId, date, timeZone } = booking;
-      if (!covers(closure, booking) || !isWanted(leftOut.has(`${spaceId} ${date}`), date)) continue;
-      const day = wallDay(date, timeZone);
-      if (!overlaps(bookedTime(day, booking), widened(closedTime(day, closure), gapOf(spaceId)))) continue;
+      if (!isInHours(booking)) continue;
       count += 1;
       if (first.length < limit) first.push(booking);
     }
@@ -203,7 +212,24 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
     /** The first held bookings inside the hours of a closed time, and how many there are. */
     inside: (closure: LeavingOut, limit: number) => inHours(closure, limit, (isLeftOut) => !isLeftOut),
 
-    /** The same of the bookings that hold its hours, or the gap beside them, from a date on: on the days that it has left out, or on all. */
+    /** A page of those that are wanted: requests and approved bookings, in the order of lists. */
+    insidePage(
+      closure: LeavingOut,
+      page: Omit<PageRange, 'direction'>,
+      isWanted: (booking: BookingDocument) => boolean,
+    ): Promise<BookingPart> {
+      const isInHours = hoursOf(closure, (isLeftOut) => !isLeftOut);
+      return parts.page(communityOf(closure), {
+        ...page,
+        direction: 'ascending',
+        startDate: closure.from,
+        endDate: closure.to,
+        lists: [{ status: 'Pending' }, { status: 'Approved' }],
+        isWanted: (booking) => isInHours(booking) && isWanted(booking),
+      });
+    },
+
+    /** The first held bookings that hold its hours, or the gap beside them, from a date on: on the days that it has left out, or on all. */
     inTheWay(closure: LeavingOut, first: PlainDate, spaces: readonly Space[], limit: number) {
       const gaps = new Map(spaces.map(({ spaceId, gapHours = 0 }) => [spaceId, gapHours]));
       const { leftOut, datesLeftOut = [] } = closure;

@@ -148,6 +148,41 @@ test('each booking inside a closed day is left, cancelled, or proposed to move t
   expect(await statusOf(left)).toBe('Approved');
 });
 
+test('each of many bookings inside a closed time is reached page by page, without those of the past, and a customer moves at once', async () => {
+  const { customers, bookings } = commands();
+  const owner = by().communityId;
+  const choir = accepted(await customers.add({ communityId: owner, name: 'Choir of the harbour' }, CONTEXT));
+  const dates = Array.from({ length: 14 }, (_, day) => inDays(100 + day));
+  const held: number[] = [];
+  for (const date of dates) held.push(await book(rooms[0], date, 9, true));
+  const entered = { spaceId: spaceId(rooms[1] ?? 0), date: inDays(100), startHour: 9 };
+  const kept = accepted(
+    await bookings.enter({ enteredBy: owner, brandId: choir.brandId, details: entered, entry: {} }, CONTEXT),
+  ).bookingId;
+  const day = await add('Closure', { from: inDays(100), to: inDays(113) });
+  const path = `${day.url.pathname}/bookings`;
+  const first = await harbour.open(path);
+  const listed = ({ text }: Page) =>
+    [...text.matchAll(/name="listed" value="(\d+) Approved"/g)].map(([, id]) => Number(id));
+  const next = /rel="next" href="([^"]+)"/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  const second = await harbour.open(next);
+  expect([...listed(first), ...listed(second)].toSorted((a, b) => a - b)).toEqual([...held, kept]);
+  // A form that comes back stays on its page.
+  const refused = await harbour.send(second, path, { [`choice-${held[13]}`]: 'cancel' });
+  expect([refused.status, listed(refused)]).toEqual([422, listed(second)]);
+  const freed = await harbour.send(refused, path, { reason: 'Floor' });
+  expect(freed.flash).toContain('1 booking cancelled');
+  const done = await harbour.send(await harbour.open(path), path, { [`choice-${kept}`]: inDays(114) });
+  expect(done.flash).toMatch(/^1 booking moved: .*Choir of the harbour/);
+  expect(textOf(first)).toMatch(/Move to .*Propose /);
+  // On the tenth day, those of the first nine are over.
+  const { calendar, closures } = running.service.core.queries;
+  const closure = (await closures.get(owner, path.split('/')[4] ?? '')) ?? expect.fail('The closed time is gone');
+  const period = { is: 'upcoming', now: Date.parse(`${inDays(109)}T00:00:00Z`) } as const;
+  const left = await calendar.insidePage(closure, { period, limit: 20 }, () => true);
+  expect(left.bookings.map(({ date }) => date)).toEqual(dates.slice(9, 13));
+});
+
 test('a booking on a date that was left out is not inside the closed time', async () => {
   const range = { from: inDays(50), to: inDays(51) };
   const day = await add('Closure', range);

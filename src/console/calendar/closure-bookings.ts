@@ -12,7 +12,7 @@ import { BRANDS } from '../parts/other-party.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
-import { decideEach, MAX_BULK_BOOKINGS, messageOf } from '../requests/bulk-outcomes.ts';
+import { type BulkOutcome, decideEach, MAX_BULK_BOOKINGS, messageOf } from '../requests/bulk-outcomes.ts';
 import { problemsOfReason, reasonField } from '../requests/decision-forms.ts';
 
 /** The bookings that a closed time or an own event is about, and how many there are. */
@@ -25,8 +25,8 @@ export const mostBookings = (visit: CommunityVisit): number => (may(visit, 'Coor
 export const choicesPath = ({ closureId }: Pick<ReadableClosure, 'closureId'>): string =>
   `/console/calendar/closures/${closureId}/bookings`;
 
-/** The bookings that are to be cancelled, in the state in which the page showed them. */
-type Ticked = ReadonlyMap<number, 'Pending' | 'Approved'>;
+/** Bookings that a form names, in the state in which the page showed them. */
+export type Ticked = ReadonlyMap<number, 'Pending' | 'Approved'>;
 
 /** The bookings inside a closed time, or in the way of an own event. Those who may cancel can tick them. */
 export function bookingsSection(
@@ -105,7 +105,8 @@ const buttonOf = (closure: ReadableClosure): string =>
 export const entersAgain = ({ kind, replaces, endedAt }: ReadableClosure): boolean =>
   kind === 'OwnEvent' && replaces === undefined && endedAt === undefined;
 
-const tickOf = ({ bookingId, status }: BookingDocument): string => `${bookingId} ${status}`;
+/** A booking with the state in which a page shows it, as one value of a form: `17 Approved`. */
+export const tickOf = ({ bookingId, status }: BookingDocument): string => `${bookingId} ${status}`;
 
 const labelOf = ({ date, startHour, freeFrom, brandName, spaceName }: BookingDocument): string =>
   [
@@ -114,16 +115,17 @@ const labelOf = ({ date, startHour, freeFrom, brandName, spaceName }: BookingDoc
     ...[brandName, spaceName].map((name) => namedText(shortened(name))),
   ].join(', ');
 
-function tickedIn(form: Form): Ticked {
-  const values = form.text('all') === '' ? form.all('booking') : form.all('listed');
-  return new Map(
+/** The bookings that are to be cancelled. */
+const tickedIn = (form: Form): Ticked => readTicks(form.text('all') === '' ? form.all('booking') : form.all('listed'));
+
+export const readTicks = (values: readonly string[]): Ticked =>
+  new Map(
     values.flatMap((value) => {
       const [id, status] = value.split(' ');
       const bookingId = idOf(id);
       return bookingId === undefined || (status !== 'Pending' && status !== 'Approved') ? [] : [[bookingId, status]];
     }),
   );
-}
 
 /**
  * What keeps the ticked bookings from being cancelled; empty if nothing does.
@@ -150,25 +152,41 @@ export async function problemsOfCancelling(
 
 /** Cancels the ticked bookings, each on its own. @returns what to say, and those that are cancelled */
 export async function cancelTicked(
-  { commands, queries }: Pick<PageDeps, 'commands' | 'queries'>,
+  deps: Pick<PageDeps, 'commands' | 'queries'>,
   visit: CommunityVisit,
 ): Promise<{ readonly flash: Flash; readonly freed: readonly BookingDocument[] }> {
-  const { account, form, context } = visit;
-  const ticked = tickedIn(form);
-  const reason = form.lines('reason');
-  const selected = await queries.requests.some(account, [...ticked.keys()]);
+  const ticked = tickedIn(visit.form);
+  const selected = await deps.queries.requests.some(visit.account, [...ticked.keys()]);
   if (selected.length === 0) return { flash: NOT_YOURS, freed: [] };
-  const outcomes = await decideEach(queries, visit, selected, {
-    verb: 'cancelled',
-    decide({ bookingId }) {
-      const expected = ticked.get(bookingId) ?? 'Approved';
-      return commands.bookings.cancel({ bookingId, by: account, expected, reason }, context);
-    },
-    undecided: ({ bookingId }) => (ticked.get(bookingId) === 'Pending' ? 'requested' : 'approved'),
-  });
+  const outcomes = await cancelEach(deps, visit, selected, ticked);
   const freed = outcomes.flatMap(({ request, refused }) => (refused === undefined ? [request] : []));
   return { flash: messageOf(outcomes, visit, 'cancelled').flash, freed };
 }
+
+/** Cancels each of some bookings, for the reason in the form, unless it has left the state in which the page showed it. */
+export function cancelEach(
+  { commands, queries }: Pick<PageDeps, 'commands' | 'queries'>,
+  visit: CommunityVisit,
+  selected: readonly BookingDocument[],
+  ticked: Ticked,
+): Promise<readonly BulkOutcome[]> {
+  const { account: by, form, context } = visit;
+  const reason = form.lines('reason');
+  return decideEach(queries, visit, selected, {
+    verb: 'cancelled',
+    decide({ bookingId }) {
+      const expected = ticked.get(bookingId) ?? 'Approved';
+      return commands.bookings.cancel({ bookingId, by, expected, reason }, context);
+    },
+    undecided: undecidedIn(ticked),
+  });
+}
+
+/** The last step of a booking that is still in the state in which the page showed it. */
+export const undecidedIn =
+  (ticked: Ticked) =>
+  ({ bookingId }: BookingDocument): 'requested' | 'approved' =>
+    ticked.get(bookingId) === 'Pending' ? 'requested' : 'approved';
 
 const NOT_YOURS: Flash = { kind: 'notice', text: 'Nothing was cancelled: the bookings are not to this account.' };
 

@@ -1,158 +1,184 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { ReadableClosure } from '../../../projections/closures.ts';
-import { daysLater, isPlainDate, localDate } from '../../domain/calendar.ts';
-import { isRefusal } from '../../domain/decision.ts';
+import { isPlainDate, localDate } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
-import type { PlainDate } from '../../domain/ids.ts';
-import { clock, counted, hours, shortDate } from '../../html/formats.ts';
+import type { BookingId, BrandId, PlainDate } from '../../domain/ids.ts';
+import { keysOf } from '../../domain/keys-of.ts';
+import { clock, hours, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
+import type { Flash } from '../../html/layout.ts';
+import { cursorText } from '../../queries/booking-pages.ts';
 import type { Answer, PageContent } from '../parts/answer.ts';
-import { placeText, stateOf } from '../parts/booking-views.ts';
+import { bookingPager, cursorsOf, placeText, stateOf } from '../parts/booking-views.ts';
 import { hasProblems, hiddenField, postForm, select } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
+import { noticeOf } from '../parts/links.ts';
+import { nextFreeDays } from '../parts/next-free-days.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
-import { idOf, type Problems } from '../parts/typed-form.ts';
+import type { Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
-import { decideEach, HALF_A_MESSAGE, messageOf } from '../requests/bulk-outcomes.ts';
+import { decideEach, MAX_MESSAGE_BYTES, messageOf } from '../requests/bulk-outcomes.ts';
 import { problemsOfReason, reasonField } from '../requests/decision-forms.ts';
-import { choicesPath } from './closure-bookings.ts';
+import { canMove } from '../requests/move-views.ts';
+import { cancelEach, choicesPath, readTicks, tickOf, undecidedIn } from './closure-bookings.ts';
 import { CLOSURES, closureRoutes, titleOf } from './closures.ts';
 
-/** Bookings whose choice one form takes: each is offered days, which are searched for. The others follow. */
-const MOST_CHOICES = 12;
+/** Bookings on one page: each is offered days, which are searched for. */
+const PER_PAGE = 12;
 /** Days that a booking is offered. */
 const OFFERED = 3;
-/** How far after a booking to look for them, in days. */
-const LOOK_AHEAD = 90;
 
-/** What the house chooses for a booking, in the state in which the page showed it. */
-type Choice = {
-  readonly bookingId: number;
-  readonly status: 'Pending' | 'Approved';
-  readonly what: 'leave' | 'cancel' | PlainDate;
-};
+/** What the house chooses for a booking that it does not leave. */
+type Choice = 'cancel' | PlainDate;
 
 /**
  * The bookings inside a closed time: each is left, cancelled, or proposed to move to a free day at its hour. The rules of cancelling and of
  * moving decide.
  */
-export function closureChoicePages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
+export function closureChoicePages({ community }: ConsoleRoutes, deps: PageDeps): void {
+  const { commands, queries } = deps;
   const ofClosure = closureRoutes(community, queries);
 
   ofClosure.get(`${CLOSURES}/:id/bookings`, 'Coordinator', (visit, closure) => choicesPage(visit, closure, {}));
 
   ofClosure.post(`${CLOSURES}/:id/bookings`, 'Coordinator', async (visit, closure): Promise<Answer> => {
-    const chosen = choicesIn(visit).filter(({ what }) => what !== 'leave');
+    const chosen = choicesIn(visit);
     const reason = visit.form.lines('reason');
-    const cancels = chosen.some(({ what }) => what === 'cancel');
+    const cancels = [...chosen.values()].includes('cancel');
     const problems: Problems = {
-      ...(chosen.length === 0 && { '': 'Choose what becomes of a booking. Nothing has changed.' }),
+      ...(chosen.size === 0 && { '': 'Choose what becomes of a booking. Nothing has changed.' }),
       ...((cancels || reason !== '') && problemsOfReason(reason)),
     };
     if (hasProblems(problems)) return choicesPage(visit, closure, problems);
-    return { go: `${CLOSURES}/${closure.closureId}`, flash: await carryOut(visit, chosen, reason) };
+    return { go: `${CLOSURES}/${closure.closureId}`, flash: await carryOut(visit, chosen) };
   });
 
-  /** Cancels and proposes, each booking on its own. */
-  async function carryOut(visit: CommunityVisit, chosen: readonly Choice[], reason: string) {
-    const { account: by, context } = visit;
-    const byId = new Map(chosen.map((choice) => [choice.bookingId, choice]));
-    const bookings = await queries.requests.some(by, [...byId.keys()]);
-    const choiceOf = ({ bookingId }: BookingDocument) => byId.get(bookingId);
-    const isCancelled = (booking: BookingDocument) => choiceOf(booking)?.what === 'cancel';
-    const undecided = (booking: BookingDocument) =>
-      choiceOf(booking)?.status === 'Pending' ? ('requested' as const) : ('approved' as const);
-    const cancelled = await decideEach(queries, visit, bookings.filter(isCancelled), {
-      verb: 'cancelled',
-      decide(booking) {
-        const expected = choiceOf(booking)?.status ?? 'Approved';
-        return commands.bookings.cancel({ bookingId: booking.bookingId, by, expected, reason }, context);
-      },
-      undecided,
-    });
+  /** Cancels, moves and proposes, each booking on its own. */
+  async function carryOut(visit: CommunityVisit, chosen: ReadonlyMap<number, Choice>): Promise<Flash> {
+    const ticked = ticksIn(visit);
+    const bookings = await queries.requests.some(visit.account, [...chosen.keys()]);
+    const kept = await keptAmong(visit, bookings);
+    const isCancelled = ({ bookingId }: BookingDocument) => chosen.get(bookingId) === 'cancel';
     const moving = bookings.filter((booking) => !isCancelled(booking));
-    const proposed = await decideEach(queries, visit, moving, {
-      verb: 'proposed',
-      decide(booking) {
-        const to = defined({ date: dateOf(choiceOf(booking)) });
-        const why = defined({ reason: reason || undefined });
-        return commands.moves.move({ bookingId: booking.bookingId, by, to, ...why }, context);
-      },
-      undecided,
-    });
-    const messages = [
-      ...(cancelled.length > 0 ? [messageOf(cancelled, visit, 'cancelled', HALF_A_MESSAGE)] : []),
-      ...(proposed.length > 0 ? [messageOf(proposed, visit, 'proposed', HALF_A_MESSAGE)] : []),
-    ].map(({ flash }) => flash);
+    const move = (verb: 'moved' | 'proposed', some: readonly BookingDocument[]) =>
+      decideEach(queries, visit, some, {
+        verb,
+        decide: ({ bookingId }) => moveTo(visit, bookingId, dateOf(chosen.get(bookingId))),
+        undecided: undecidedIn(ticked),
+      });
+    const outcomes = {
+      cancelled: await cancelEach(deps, visit, bookings.filter(isCancelled), ticked),
+      moved: await move(
+        'moved',
+        moving.filter(({ brandId }) => kept.has(brandId)),
+      ),
+      proposed: await move(
+        'proposed',
+        moving.filter(({ brandId }) => !kept.has(brandId)),
+      ),
+    };
+    const verbs = keysOf(outcomes).filter((verb) => outcomes[verb].length > 0);
+    const messages = verbs.map(
+      (verb) => messageOf(outcomes[verb], visit, verb, MAX_MESSAGE_BYTES / verbs.length).flash,
+    );
     const isDone = messages.length > 0 && messages.every(({ kind }) => kind === 'done');
     const text = messages.map((message) => message.text).join('\n') || 'The bookings are not to this account.';
-    return { kind: isDone ? ('done' as const) : ('problem' as const), text };
+    return { kind: isDone ? 'done' : 'problem', text };
+  }
+
+  function moveTo({ account: by, form, context }: CommunityVisit, bookingId: BookingId, date: PlainDate | undefined) {
+    const reason = form.lines('reason') || undefined;
+    return commands.moves.move({ bookingId, by, to: defined({ date }), ...defined({ reason }) }, context);
+  }
+
+  /** The customers among the brands of some bookings that the house looks after, whose bookings move at once. */
+  async function keptAmong(
+    { account }: CommunityVisit,
+    bookings: readonly BookingDocument[],
+  ): Promise<ReadonlySet<BrandId>> {
+    const ids = new Set(bookings.map(({ brandId }) => brandId));
+    const read = await Promise.all([...ids].map((brandId) => queries.customers.get(account.id, brandId)));
+    return new Set(read.flatMap((customer) => (customer?.isKept === true ? [customer.brandId] : [])));
   }
 
   async function choicesPage(visit: CommunityVisit, closure: ReadableClosure, problems: Problems): Promise<Answer> {
+    const { now } = visit;
     const path = `${CLOSURES}/${closure.closureId}`;
     if (closure.kind !== 'Closure' || closure.endedAt !== undefined) return { go: path };
-    const { first, count } = await queries.calendar.inside(closure, MOST_CHOICES);
-    if (count === 0) return { go: path };
-    const offered = await Promise.all(first.map((booking) => freeDays(visit, booking)));
-    const rows = first.map((booking, index) => choiceView(visit, booking, offered[index] ?? []));
+    const cursors = cursorsOf(hasProblems(problems) ? visit.form : visit.query);
+    const wanted = { period: { is: 'upcoming', now }, limit: PER_PAGE, ...cursors } as const;
+    const page = await queries.calendar.insidePage(closure, wanted, (booking) => canMove(visit, booking));
+    const { bookings } = page;
+    if (bookings.length === 0) return { go: path };
+    const [kept, ...offered] = await Promise.all([
+      keptAmong(visit, bookings),
+      ...bookings.map((booking) => freeDays(visit, booking)),
+    ]);
+    const rows = bookings.map((booking, index) =>
+      choiceView(visit, booking, offered[index] ?? [], kept.has(booking.brandId)),
+    );
     const hint = 'Every brand will see it. Needed to cancel.';
     return {
       title: 'Bookings inside it',
       lead: html`${named(titleOf(closure))}: leave, cancel, or propose to move each of them.`,
       back: { href: path, label: titleOf(closure) },
       problems,
-      main: postForm(visit, choicesPath(closure), 'card fields narrow')`${rows}
-${count > first.length && html`<p>And ${counted(count - first.length, 'booking')} more, once these are cancelled or moved.</p>`}
+      flash: noticeOf(visit.query, cursors),
+      main: html`${postForm(visit, choicesPath(closure), 'card fields narrow')`${(['after', 'before'] as const).map(
+        (name) => cursors[name] && hiddenField(name, cursorText(cursors[name])),
+      )}${rows}
 ${reasonField(visit, { label: 'Reason', hint, required: false, problems })}
 <p class="small">A booking keeps its hours until its brand accepts the move, and its price. One of a customer that you look after moves
 at once. Cancelling is final, and what was paid is refunded.</p>
-<div class="row"><button class="button danger">Carry out</button>${buttonLink(path, 'Leave all of them', 'quiet')}</div>`,
+<div class="row"><button class="button danger">Carry out</button>${buttonLink(path, 'Leave all of them', 'quiet')}</div>`}
+${bookingPager(choicesPath(closure), {}, page)}`,
     } satisfies PageContent;
   }
 
   /** The next days on which the space of a booking is free at its hour. */
-  async function freeDays({ account, now }: CommunityVisit, booking: BookingDocument): Promise<readonly PlainDate[]> {
+  function freeDays({ account, now }: CommunityVisit, booking: BookingDocument): Promise<readonly PlainDate[]> {
     const { spaceId, date, startHour, timeZone } = booking;
     const today = localDate(now, timeZone);
-    const from = daysLater(date < today ? today : date, 1);
-    const wanted = { account, spaceIds: [spaceId], startHour, from, to: daysLater(from, LOOK_AHEAD), limit: OFFERED };
-    const open = await queries.openDays(wanted);
-    return isRefusal(open) ? [] : open.days.map((day) => day.date);
+    const wanted = { account, spaceIds: [spaceId], startHour };
+    return nextFreeDays(queries, wanted, date < today ? today : date, OFFERED);
   }
 }
 
-const dateOf = (choice: Choice | undefined): PlainDate | undefined =>
-  choice === undefined || choice.what === 'leave' || choice.what === 'cancel' ? undefined : choice.what;
+const dateOf = (choice: Choice | undefined): PlainDate | undefined => (choice === 'cancel' ? undefined : choice);
 
 /** The field of the choice for a booking. */
 const choiceOfField = (bookingId: number): string => `choice-${bookingId}`;
 
-/** What is chosen for the bookings that the form lists, each as `17 Approved`. */
-const choicesIn = ({ form }: CommunityVisit): readonly Choice[] =>
-  form
-    .all('listed')
-    .slice(0, MOST_CHOICES)
-    .flatMap((listed) => {
-      const [id = '', status] = listed.split(' ');
-      const bookingId = idOf(id);
-      if (bookingId === undefined || (status !== 'Pending' && status !== 'Approved')) return [];
-      const what = form.text(choiceOfField(bookingId));
-      return what === 'leave' || what === 'cancel' || isPlainDate(what) ? [{ bookingId, status, what }] : [];
-    });
+/** The bookings that the form lists. */
+const ticksIn = ({ form }: CommunityVisit) => readTicks(form.all('listed').slice(0, PER_PAGE));
 
-function choiceView({ form, amount }: CommunityVisit, booking: BookingDocument, days: readonly PlainDate[]): Html {
+/** What is chosen for those that are not left. */
+const choicesIn = (visit: CommunityVisit): ReadonlyMap<number, Choice> =>
+  new Map(
+    [...ticksIn(visit).keys()].flatMap((bookingId): [number, Choice][] => {
+      const what = visit.form.text(choiceOfField(bookingId));
+      return what === 'cancel' || isPlainDate(what) ? [[bookingId, what]] : [];
+    }),
+  );
+
+function choiceView(
+  { form, amount }: CommunityVisit,
+  booking: BookingDocument,
+  days: readonly PlainDate[],
+  isKept: boolean,
+): Html {
   const { bookingId, date, startHour, freeFrom, brandName, spaceName, totalPrice, currency, move, status } = booking;
   const name = choiceOfField(bookingId);
+  const verb = isKept ? 'Move to' : 'Propose';
   const options = [
     { value: 'leave', label: 'Leave it' },
     { value: 'cancel', label: status === 'Pending' ? 'Decline it' : 'Cancel it' },
-    ...days.map((day) => ({ value: day, label: `Propose ${shortDate(day)}, ${clock(startHour)}` })),
+    ...days.map((day) => ({ value: day, label: `${verb} ${shortDate(day)}, ${clock(startHour)}` })),
   ];
   return html`<section class="stack tight"><h2>${shortDate(date)}, ${hours(startHour, freeFrom)}</h2>
 <p>${named(brandName)}, ${named(spaceName)}. ${stateOf(booking)}${amount && `, ${amount(totalPrice, currency)}`},
 <a href="/console/bookings/${bookingId}">booking #${bookingId}</a>.
 ${move && html`A move to ${placeText(move.to)} waits for an answer.`}</p>
-${hiddenField('listed', `${bookingId} ${status}`)}${select({ name, label: `Booking #${bookingId}`, value: form.text(name), options })}
+${hiddenField('listed', tickOf(booking))}${select({ name, label: `Booking #${bookingId}`, value: form.text(name), options })}
 <p class="small"><a href="/console/bookings/${bookingId}/move">Another day, hour or space for #${bookingId}…</a></p></section>`;
 }

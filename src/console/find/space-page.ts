@@ -32,6 +32,7 @@ import {
 } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { linkItem } from '../parts/links.ts';
+import { nextFreeDays } from '../parts/next-free-days.ts';
 import { questionPath } from '../parts/question-links.ts';
 import { REPEAT_FIELDS, readDays, repeatFields } from '../parts/repeated-days.ts';
 import { ratingText, reviewText } from '../parts/review-views.ts';
@@ -45,12 +46,10 @@ import { startTimes, whyRefused } from './refused-request.ts';
 import { requestSeries } from './series-request.ts';
 import { shortlistButton } from './shortlist.ts';
 import { type CarriedFields, fieldsOf, hourIn, monthPath, spacePath } from './space-path.ts';
-import { isFree, nextFreeDay, notFreeNotice, startTimeField, whyNoneFree } from './start-times.ts';
+import { isFree, notFreeNotice, startTimeField, whyNoneFree } from './start-times.ts';
 
 /** Days in the strip of links, each with its number of free start times. */
 const DAYS_AHEAD = 7;
-/** How far ahead to search for a day on which a certain hour is free. */
-const LOOK_AHEAD_DAYS = 90;
 
 /** A space with its start times and price, and the form that requests a booking. */
 export function requestPages({ brand }: ConsoleRoutes, deps: PageDeps): void {
@@ -103,11 +102,10 @@ async function bookingToRepeat({ bookings }: Queries, visit: BrandVisit, space: 
 async function dayToRepeat(queries: Queries, visit: BrandVisit, space: Space, { date, startHour }: ReadableBooking) {
   const today = localDate(visit.now, space.timeZone);
   const wanted = { account: visit.account, spaceIds: [space.spaceId], startHour };
-  return (
-    (await nextFreeDay(queries, { ...wanted, weekdays: [weekdayOf(date)] }, today, LOOK_AHEAD_DAYS)) ??
-    (await nextFreeDay(queries, wanted, today, LOOK_AHEAD_DAYS)) ??
-    daysLater(today, 1)
-  );
+  const [same] = await nextFreeDays(queries, { ...wanted, weekdays: [weekdayOf(date)] }, today, 1);
+  if (same !== undefined) return same;
+  const [any = daysLater(today, 1)] = await nextFreeDays(queries, wanted, today, 1);
+  return any;
 }
 
 /** The number of free start times on each of the days from a date on. */
@@ -146,9 +144,9 @@ async function spacePage(
   const carried: CarriedFields = { start, again: before?.bookingId, via: visit.via };
   const to = (day: PlainDate) => spacePath(spaceId, { ...carried, date: day });
   const isMissed = space.active && !problems.startHour && start !== undefined && !isFree(times, start);
-  const next = isMissed
-    ? await nextFreeDay(queries, { account, spaceIds: [spaceId], startHour: start }, date, LOOK_AHEAD_DAYS)
-    : undefined;
+  const [next] = isMissed
+    ? await nextFreeDays(queries, { account, spaceIds: [spaceId], startHour: start }, date, 1)
+    : [];
   const wrong = problem === undefined ? problems : { ...problems, date: problem };
   const typedDate = problem === undefined ? date : typedText;
   const shown = { date, noneFree: whyNoneFree(terms, times) };

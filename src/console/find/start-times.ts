@@ -1,6 +1,4 @@
-import { daysLater } from '../../domain/calendar.ts';
 import type { DayTerms } from '../../domain/day-terms.ts';
-import { isRefusal } from '../../domain/decision.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { type ClosedKind, horizonOf, type TimeSlot } from '../../domain/time-slots.ts';
@@ -8,7 +6,6 @@ import { clock, duration, shortDate } from '../../html/formats.ts';
 import { flag, type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { errorText } from '../parts/forms.ts';
-import type { PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 
 /** The start times of a space on one day. */
@@ -49,18 +46,6 @@ export function whyNoneFree(space: Space, { slots, closed }: StartTimes): string
   const [kind, ...others] = new Set(slots.map(({ hour }) => closed(hour)));
   const reason = kind !== undefined && others.length === 0 ? `: ${CLOSED[kind].long(space)}` : '';
   return `No time is free on this day${reason}.`;
-}
-
-/** The next day after a date on which an event can start at an hour, in any of these spaces. */
-export async function nextFreeDay(
-  { openDays }: PageDeps['queries'],
-  wanted: Pick<Parameters<typeof openDays>[0], 'account' | 'spaceIds' | 'weekdays' | 'startHour'>,
-  date: PlainDate,
-  lookAheadDays: number,
-): Promise<PlainDate | undefined> {
-  const [from, to] = [daysLater(date, 1), daysLater(date, lookAheadDays)];
-  const page = await openDays({ ...wanted, from, to, limit: 1 });
-  return isRefusal(page) ? undefined : page.days[0]?.date;
 }
 
 /** Why the hour chosen on an earlier page is not free, and the next day on which it is. */

@@ -11,18 +11,16 @@ import { lastStepOf, type StepVerb, sentenceOf } from './what-happened.ts';
 /** Bookings that a form decides at once: more than the rows of a page. */
 export const MAX_BULK_BOOKINGS = 100;
 /** The message travels in a sealed cookie of 4 KiB. The rows show what does not fit. */
-const MAX_MESSAGE_BYTES = 2_200;
-/** Bytes of a message that another one goes with. */
-export const HALF_A_MESSAGE = MAX_MESSAGE_BYTES / 2;
+export const MAX_MESSAGE_BYTES = 2_200;
 
-export type BulkVerb = 'approved' | 'declined' | 'withdrawn' | 'cancelled' | 'proposed';
+export type BulkVerb = 'approved' | 'declined' | 'withdrawn' | 'cancelled' | 'proposed' | 'moved';
 
 /** What became of one of several bookings. */
 export type BulkOutcome = { readonly request: BookingDocument; readonly refused?: string };
 
 /**
  * Decides each of several bookings on its own.
- * @param each `undecided`: the last step of a booking that nothing has happened to meanwhile, so that the refusal itself gives the reason
+ * @param each `undecided`: the last change of state of a booking that nothing has happened to meanwhile, so that the refusal itself gives the reason
  */
 export const decideEach = (
   queries: PageDeps['queries'],
@@ -70,7 +68,8 @@ export function messageOf(
     namedCount += 1;
   }
   const isWhole = namedCount === refused.length;
-  if (!isWhole) lines.push(`And ${counted(refused.length - namedCount, 'other')}: see the rows below.`);
+  const where = verb === 'approved' || verb === 'declined' ? ': see the rows below' : '';
+  if (!isWhole) lines.push(`And ${counted(refused.length - namedCount, 'other')}${where}.`);
   return { flash: { kind: 'problem', text: lines.join('\n') }, isWhole };
 }
 
@@ -84,10 +83,10 @@ function doneText(
   const [only] = done;
   const names = only !== undefined && done.length === 1 ? `: ${briefly(only, account)}` : '';
   const text = `${counted(done.length, nounOf(verb))} ${verb}${names}.`;
+  if (verb !== 'approved' && verb !== 'cancelled') return text;
   // Those that were requests had not been paid.
   const paid = verb === 'cancelled' ? done.filter(({ status }) => status === 'Approved') : done;
-  if (verb === 'declined' || verb === 'withdrawn' || verb === 'proposed' || paid.length === 0 || amount === undefined)
-    return text;
+  if (paid.length === 0 || amount === undefined) return text;
   return `${text} ${totalOf(paid, amount)} ${paid.length === 1 ? 'was' : 'were'} ${verb === 'approved' ? 'charged' : 'refunded'}.`;
 }
 
@@ -97,6 +96,7 @@ const NOUNS: { readonly [V in BulkVerb]: string } = {
   withdrawn: 'request',
   cancelled: 'booking',
   proposed: 'move',
+  moved: 'booking',
 };
 const nounOf = (verb: BulkVerb): string => NOUNS[verb];
 
