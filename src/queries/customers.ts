@@ -54,6 +54,16 @@ const called = declareQuery(
   [communityId(1), 'a'],
 );
 
+/** How a brand stands with a community, as far as the brand may know. */
+export type StandingOfBrand = {
+  /** The prices that were agreed with it. */
+  readonly agreed: AgreedPrices;
+  /** Whether its requests are not taken. */
+  readonly isBlocked: boolean;
+  /** Whether its requests are approved, and charged, as soon as they are made. */
+  readonly isTrusted: boolean;
+};
+
 /** The customers of a community: brands that it looks after, or has approved a booking of. */
 export function createCustomerQueries({ readModels, personalData }: Pick<QueryDeps, 'readModels' | 'personalData'>) {
   const documents = readModels.collection(admissions);
@@ -113,15 +123,13 @@ export function createCustomerQueries({ readModels, personalData }: Pick<QueryDe
       return customer;
     },
 
-    /** What a brand may know of how it stands with a community: the prices that were agreed, and whether its requests are not taken. */
-    async asSeenBy(
-      brandId: BrandId,
-      owner: CommunityId,
-    ): Promise<{ readonly agreed: AgreedPrices; readonly isBlocked: boolean }> {
+    /** What a brand may know of how it stands with a community. */
+    async asSeenBy(brandId: BrandId, owner: CommunityId): Promise<StandingOfBrand> {
       const stored = await documents.get(admissionKey({ communityId: owner, brandId }));
       return {
         agreed: stored === undefined ? {} : picked(stored, AGREED_PRICES),
         isBlocked: stored?.admission === 'turnedAway',
+        isTrusted: stored?.admission === 'trusted',
       };
     },
 

@@ -100,10 +100,46 @@ test('wrong days come back with a sentence, an altered price or series requests 
   }
   const shown = await brand.send(page, path, { startHour: '10', days: second });
   expect((await brand.send(shown, path, { day: [] })).text).toContain('Tick at least one day.');
-  expect((await brand.send(shown, path, { day: `${date}_1` })).flash).toContain('the price has changed');
-  expect((await brand.send(shown, path, { series: 'Wedding' })).flash).toContain('must be a UUID in lower case');
+  expect((await brand.send(shown, path, { day: `${date}_1` })).text).toContain('the price has changed');
+  expect((await brand.send(shown, path, { series: 'Wedding' })).text).toContain('must be a UUID in lower case');
   expect((await brand.send(shown, path, { day: '2031-01-01_11500' })).flash).not.toContain('sent');
   expect(await pending()).toEqual([]);
+});
+
+test('changing the days, and a request of which all are refused, keep what was typed, and say why in words of the console', async () => {
+  const [date = inDays(0), second = inDays(0)] = weeks(2);
+  const path = `/console/find/${hall}`;
+  const typed = { startHour: '10', days: second, message: 'A choir of 40', guests: '40' };
+  const shown = await brand.send(await brand.open(`${path}?date=${date}`), path, typed);
+  const changed = await brand.send(shown, path, { change: 'yes' });
+  expect(changed.status).toBe(200);
+  for (const text of ['A choir of 40', 'value="40"', second]) expect(changed.text).toContain(text);
+  expect(changed.text).toMatch(/name="startHour" value="10"[^>]* checked/);
+  for (const day of [date, second]) await requested(day, { by: brandId(2) });
+  const refused = await brand.send(shown, path);
+  expect(refused.status).toBe(422);
+  expect(refused.text).toContain('10:00 is no longer free: requested by another brand');
+  expect(refused.text).toContain('value="A choir of 40"');
+});
+
+test('a brand that the house trusts reads that its days are approved and charged at once', async () => {
+  const { customers } = commands();
+  // A customer of the house is a brand of which it has approved a booking.
+  const [date = inDays(0), second = inDays(0), third = inDays(0)] = weeks(3);
+  const known = await requested(date);
+  accepted(await commands().bookings.approve({ bookingId: known, communityId: HARBOUR.id }, CONTEXT));
+  const of = { communityId: HARBOUR.id, brandId: NORTHWIND.id };
+  accepted(await customers.setStanding({ ...of, standing: 'trusted' }, CONTEXT));
+  const path = `/console/find/${hall}`;
+  const page = await brand.open(`${path}?date=${second}`);
+  expect(page.text).not.toContain('charged when the community approves');
+  const shown = await brand.send(page, path, { startHour: '10', days: third });
+  expect(shown.text).toContain('approved and charged at once');
+  expect(shown.text).not.toContain('when the community approves');
+  expect((await brand.send(shown, path)).flash).toMatch(/^2 bookings made: .*approved and charged at once/);
+  const single = await brand.send(await brand.open(`${path}?date=${second}`), path, { startHour: '12' });
+  expect(single.flash).toMatch(/^Booked\. /);
+  accepted(await customers.setStanding({ ...of, standing: 'letIn' }, CONTEXT));
 });
 
 test('the limit of unanswered requests of a new brand is shown before, and holds', async () => {

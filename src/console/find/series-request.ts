@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ReadableBooking } from '../../../projections/bookings.ts';
 import type { BookingDetails } from '../../domain/booking-details.ts';
 import { isPlainDate } from '../../domain/calendar.ts';
 import { termsOn } from '../../domain/day-terms.ts';
@@ -10,12 +11,12 @@ import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, done, notDone, type PageContent } from '../parts/answer.ts';
 import { viaField } from '../parts/back-link.ts';
 import { hiddenField, postForm } from '../parts/forms.ts';
-import { buttonLink } from '../parts/frame.ts';
 import { checkedDays, dayChoices, REPEAT_FIELDS, refusedText } from '../parts/repeated-days.ts';
 import type { PageDeps } from '../parts/routes.ts';
+import type { Form } from '../parts/typed-form.ts';
 import type { BrandVisit } from '../parts/visit.ts';
-import { type OfferedSpace, priceIn } from './offered-space.ts';
-import { spacePath } from './space-path.ts';
+import { AT_ONCE, type OfferedSpace, priceIn } from './offered-space.ts';
+import { whyRefused } from './refused-request.ts';
 import { CLOSED } from './start-times.ts';
 
 /** A request on several days: what is the same on each of them, and the days. */
@@ -35,11 +36,15 @@ const CARRIED = ['date', 'startHour', 'guests', 'message', 'again', ...REPEAT_FI
 export async function requestSeries(deps: PageDeps, visit: BrandVisit, wanted: Series): Promise<Answer> {
   const { form } = visit;
   const series = form.text('series');
+  if (series === '') return daysPage(deps, visit, wanted, undefined);
   const ticked = form.all('day').flatMap((text) => tickIn(text) ?? []);
-  return series === '' || ticked.length === 0
-    ? daysPage(deps, visit, wanted, series === '' ? undefined : 'Tick at least one day.')
+  return ticked.length === 0
+    ? daysPage(deps, visit, wanted, 'Tick at least one day.')
     : requestTicked(deps, visit, wanted, { series, ticked });
 }
+
+/** Whether the form of the days asks for the form that it was made from, to change what was typed there. */
+export const isToBeChanged = (form: Form): boolean => form.text('change') !== '';
 
 type Tick = { readonly date: PlainDate; readonly totalPrice: number | undefined };
 
@@ -50,13 +55,15 @@ function tickIn(text: string): Tick | undefined {
 }
 
 async function requestTicked(
-  { commands }: PageDeps,
+  deps: PageDeps,
   visit: BrandVisit,
-  { space, details, days }: Series,
+  wanted: Series,
   { series, ticked }: { readonly series: string; readonly ticked: readonly Tick[] },
 ): Promise<Answer> {
+  const { commands, queries } = deps;
   const { account, context } = visit;
-  const made: number[] = [];
+  const { space, details, days } = wanted;
+  const made: ReadableBooking[] = [];
   const refused: string[] = [];
   for (const { date, totalPrice } of ticked) {
     if (!days.some((day) => 'date' in day && day.date === date)) continue;
@@ -68,17 +75,30 @@ async function requestTicked(
     const idempotencyKey = `console:${series}:${date}`;
     const command = { brandId: account.id, details: { ...details, date, series }, idempotencyKey };
     const outcome = await commands.bookings.request(command, context);
-    if (isRefusal(outcome)) refused.push(`${shortDate(date)}: ${outcome.details}`);
-    else made.push(outcome.bookingId);
+    if (isRefusal(outcome)) {
+      const why = await whyRefused(queries, visit, space, { date, startHour: details.startHour }, outcome);
+      refused.push(`${shortDate(date)}: ${Object.values(why).join(' ')}`);
+    } else made.push(outcome);
   }
-  const sent = `${counted(made.length, 'request')} sent. The community answers them together or one by one.`;
-  const text = [...(made.length === 0 ? [] : [sent]), ...refusedText(refused, 'requested')].join('\n');
   const [first] = made;
-  if (first === undefined) return notDone(spacePath(space.spaceId, { date: details.date, via: visit.via }), text);
-  return refused.length > 0 ? notDone(pathOf(first), text) : done(pathOf(first), text);
+  const why = refusedText(refused, 'requested');
+  if (first === undefined) return daysPage(deps, visit, wanted, why.join(' '));
+  const go = `/console/bookings/${first.bookingId}`;
+  const text = [...sentTexts(made), ...why].join('\n');
+  return refused.length > 0 ? notDone(go, text) : done(go, text);
 }
 
-const pathOf = (bookingId: number): string => `/console/bookings/${bookingId}`;
+/** What became of the requests that were made: those of a brand that is trusted are approved already. */
+function sentTexts(made: readonly Pick<ReadableBooking, 'status'>[]): readonly string[] {
+  const approved = made.filter(({ status }) => status === 'Approved').length;
+  const waiting = made.length - approved;
+  return [
+    ...(approved === 0 ? [] : [`${counted(approved, 'booking')} made: ${AT_ONCE}`]),
+    ...(waiting === 0
+      ? []
+      : [`${counted(waiting, 'request')} sent. The community answers them together or one by one.`]),
+  ];
+}
 
 /** The days with their prices, or with the reason if one is not free, before anything is stored. */
 async function daysPage(
@@ -105,21 +125,24 @@ async function daysPage(
   };
   const total = [...ticked].reduce((sum, date) => sum + priceOf(date).totalPrice, 0);
   const sum = amount && `${amount(total, visit.settings.currency)} for ${counted(ticked.size, 'day')}. `;
-  const back = { href: spacePath(spaceId, { date: details.date, start: startHour, via: visit.via }), label: 'Change' };
+  const action = space.isTrusted ? 'Book' : 'Request';
   return {
-    title: 'Request these days?',
+    title: `${action} these days?`,
     lead: html`${named(space.name)}, ${clock(startHour)}: ${counted(free.length, 'day')} of ${days.length} free.`,
     ...(problem !== undefined && { problems: { day: problem } }),
     ...(problem === undefined && { status: 200 }),
     main: postForm(visit, `/console/find/${spaceId}`, 'card fields narrow')`${hiddenField('series', randomUUID())}
 ${viaField(visit)}${carried(visit)}${dayChoices(checked, choiceOf)}
 ${room && roomNote(room, free.length)}
-<p>${sum}Each day is a request of its own, which is charged when the community approves it. It can answer them
-together or one by one.</p>
-<div class="row">${free.length > 0 && html`<button class="button">Request the ticked days</button>`}
-${buttonLink(back.href, back.label, 'quiet')}</div>`,
+<p>${sum}${space.isTrusted ? EACH_AT_ONCE : EACH_WAITS}</p>
+<div class="row">${free.length > 0 && html`<button class="button">${action} the ticked days</button>`}
+<button class="button quiet" name="change" value="yes">Change</button></div>`,
   };
 }
+
+const EACH_AT_ONCE = `Each day is a booking of its own: ${AT_ONCE}`;
+const EACH_WAITS =
+  'Each day is a request of its own, which is charged when the community approves it. It can answer them together or one by one.';
 
 /** The limit of unanswered requests, if these days are more than it allows. */
 const roomNote = ({ max, left }: { readonly max: number; readonly left: number }, free: number): Html | undefined =>

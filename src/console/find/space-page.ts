@@ -41,9 +41,9 @@ import { readDate } from '../parts/typed-dates.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type BrandVisit, may } from '../parts/visit.ts';
 import { newBrandNote } from './new-brand-note.ts';
-import { asOffered, type OfferedSpace, priceIn } from './offered-space.ts';
+import { AT_ONCE, asOffered, type OfferedSpace, priceIn } from './offered-space.ts';
 import { startTimes, whyRefused } from './refused-request.ts';
-import { requestSeries } from './series-request.ts';
+import { isToBeChanged, requestSeries } from './series-request.ts';
 import { shortlistButton } from './shortlist.ts';
 import { type CarriedFields, fieldsOf, hourIn, monthPath, spacePath } from './space-path.ts';
 import { isFree, notFreeNotice, startTimeField, whyNoneFree } from './start-times.ts';
@@ -71,6 +71,7 @@ export function requestPages({ brand }: ConsoleRoutes, deps: PageDeps): void {
     const { account, form, context } = visit;
     const space = await asOffered(queries, visit, stored);
     const again = (problems: Problems) => spacePage(queries, visit, space, form.text('date'), form, problems);
+    if (isToBeChanged(form)) return again({});
     const read = readRequest(visit, space);
     if (read.details === undefined) return again(read.problems);
     const repeated = readDays(form.texts(REPEAT_FIELDS), read.details.date);
@@ -85,7 +86,9 @@ export function requestPages({ brand }: ConsoleRoutes, deps: PageDeps): void {
     if (isRefusal(outcome)) return again(await whyRefused(queries, visit, space, read.details, outcome));
     return done(
       `/console/bookings/${outcome.bookingId}`,
-      `Request sent. The community has up to ${space.answerHours} hours to answer. Nothing is charged until it approves.`,
+      outcome.status === 'Approved'
+        ? `Booked. ${AT_ONCE}`
+        : `Request sent. The community has up to ${space.answerHours} hours to answer. Nothing is charged until it approves.`,
     );
   });
 }
@@ -177,7 +180,7 @@ ${dayForm(space, carried, typedDate, today, wrong)}
         ? startTimeField(terms, times, may(visit, 'Coordinator') ? start : 'unchoosable', problems)
         : html`<p>This space is not taking bookings at the moment.</p>`
     }</div></section></div>
-${requestForm(visit, { ...terms, agreed: space.agreed }, carried, { ...shown, note }, typed, problems)}
+${requestForm(visit, { ...space, ...terms }, carried, { ...shown, note }, typed, problems)}
 ${descriptionView(description.space, description.house)}${rated && reviewsOf(rated, space)}</div>`,
   };
 }
@@ -258,13 +261,13 @@ ${hidden}${dateField({ name: 'date', label: 'Date', value, required: true, probl
 
 function requestForm(
   visit: BrandVisit,
-  { agreed, ...space }: DayTerms & Pick<OfferedSpace, 'agreed'>,
+  space: DayTerms & OfferedSpace,
   { again }: CarriedFields,
   shown: { readonly date: PlainDate; readonly noneFree: string | undefined; readonly note: string | undefined },
   typed: Form,
   problems: Problems,
 ): Html {
-  const { spaceId, active } = space;
+  const { spaceId, active, agreed, isTrusted } = space;
   const { date, noneFree, note } = shown;
   const { amount } = visit;
   const price = priceIn(visit, space, agreed);
@@ -281,17 +284,18 @@ ${heading}
 ${
   active &&
   html`${furtherControls(typed, problems, space)}
-${repeatFields(typed.texts(REPEAT_FIELDS), problems, date)}${requestButton(hoursTopic(spaceId, date), noneFree)}`
+${repeatFields(typed.texts(REPEAT_FIELDS), problems, date)}${requestButton(isTrusted, hoursTopic(spaceId, date), noneFree)}`
 }
-<p class="muted small">The price is the same at any time of day. You are charged when the community approves; sending
-a request is free.${cancelText(space)}${note && ` ${note}`}</p></form>`;
+<p class="muted small">The price is the same at any time of day. ${
+    isTrusted ? AT_ONCE : 'You are charged when the community approves; sending a request is free.'
+  }${cancelText(space)}${note && ` ${note}`}</p></form>`;
 }
 
 /** Inactive, with the reason, while no time of the day is free. Replaced when the hours change. */
-const requestButton = (topic: string, noneFree: string | undefined): Html =>
+const requestButton = (isTrusted: boolean, topic: string, noneFree: string | undefined): Html =>
   html`<div class="stack tight" id="send" data-live-region="${topic}"><button class="button"${
     noneFree !== undefined && html` disabled aria-describedby="none-free"`
-  }>Request booking</button>${
+  }>${isTrusted ? 'Book' : 'Request booking'}</button>${
     noneFree !== undefined && html`<p class="hint" id="none-free">${noneFree} Choose another day.</p>`
   }</div>`;
 
