@@ -10,12 +10,13 @@ import { type Html, html, written } from '../../html/html.ts';
 import { type ReadableNote, UNREAD_FOR_MS } from '../../queries/threads.ts';
 import { actorText } from '../parts/actor-view.ts';
 import { type Answer, done } from '../parts/answer.ts';
-import { viaField, withVia } from '../parts/back-link.ts';
+import { viaField } from '../parts/back-link.ts';
 import { controlsOf, onceField, postForm, problemOf, textArea } from '../parts/forms.ts';
 import { addressOf } from '../parts/links.ts';
 import { bookingRoutes, type ConsoleRoutes, type PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import { may, type Visit } from '../parts/visit.ts';
+import { pathOf } from '../requests/decisions.ts';
 
 /** Messages that a page shows at first: the latest ones. */
 const SHOWN = 30;
@@ -48,9 +49,6 @@ export function messageForms(routes: ConsoleRoutes, { commands, queries }: PageD
     },
   );
 }
-
-const pathOf = (visit: Visit, { bookingId }: ReadableBooking): string =>
-  withVia(visit, `/console/bookings/${bookingId}`);
 
 /** A message about a booking or a space. */
 type ShownMessage = Pick<ReadableMessage, 'from' | 'text' | 'at'>;

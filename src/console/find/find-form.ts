@@ -2,11 +2,11 @@ import { AMENITY_LABELS, KIND_LABELS } from '../../contract/description.ts';
 import { localMonth, monthsLater, WEEKDAYS } from '../../domain/calendar.ts';
 import type { Community } from '../../domain/community.ts';
 import { AMENITIES, SPACE_KINDS } from '../../domain/description.ts';
-import { CAPACITY, HOUR, SEARCH, SEARCHED_MONTHS_AHEAD } from '../../domain/limits.ts';
+import { CAPACITY, SEARCH, SEARCHED_MONTHS_AHEAD } from '../../domain/limits.ts';
 import { DEFAULT_WITHIN_KM, type SpaceOrder } from '../../domain/space-search.ts';
-import { clock, monthName } from '../../html/formats.ts';
+import { monthName } from '../../html/formats.ts';
 import { flag, type Html, html, namedText } from '../../html/html.ts';
-import { choices, controlsOf, dateField, field, type Option, select } from '../parts/forms.ts';
+import { choices, controlsOf, dateField, field, HOUR_OPTIONS, type Option, select } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
@@ -39,13 +39,12 @@ export function filterForm(of: FormOf): Html {
   const { query, now, filter, problems, currency, amount, path } = of;
   const control = controlsOf(query, problems);
   const { asked } = filter;
-  const hours = Array.from({ length: HOUR.max + 1 }, (_, hour) => ({ value: String(hour), label: clock(hour) }));
   const date = asked.month === undefined ? query.text('date') || (asked.dates?.[0] ?? '') : '';
   return html`<form class="card fields" method="get" action="${path ?? '/console/find'}"><div class="find-filter">
 ${field({ ...control('guests', FIND_LABELS.guests), type: 'number', attributes: { min: 1, max: CAPACITY.max, inputmode: 'numeric' } })}
 ${field({ ...control('place', FIND_LABELS.place), attributes: { ...SEARCHED_TEXT, placeholder: 'City, street, house' } })}
 ${dateField({ ...control('date', FIND_LABELS.date), value: date, earliest: earliestDate(now) })}
-${select({ ...control('hour', FIND_LABELS.hour), options: [any('Any start time'), ...hours] })}
+${select({ ...control('hour', FIND_LABELS.hour), options: [any('Any start time'), ...HOUR_OPTIONS] })}
 ${
   amount &&
   field({
