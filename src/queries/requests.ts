@@ -134,10 +134,14 @@ export type Beside = { readonly first: BookingDocument | undefined; readonly cou
 export function createRequestQueries({ readModels, personalData }: QueryDeps) {
   const documents = readModels.collection(bookings);
 
+  /** The first one or two on its day in its space: the request itself may be among them. */
+  const firstTwo = (request: BookingDocument) => documents.list(heldOn(request, 2));
+  const firstAmong = (onDay: readonly BookingDocument[], request: BookingDocument) =>
+    onDay.find(({ bookingId }) => bookingId !== request.bookingId);
+
   async function beside(request: BookingDocument): Promise<Beside> {
-    // The request itself may be among them.
-    const onDay = await documents.list(heldOn(request, 2));
-    const first = onDay.find(({ bookingId }) => bookingId !== request.bookingId);
+    const onDay = await firstTwo(request);
+    const first = firstAmong(onDay, request);
     const total = onDay.length < 2 ? onDay.length : await documents.count(heldOn(request));
     return { first, count: total - (HELD.includes(request.status) ? 1 : 0) };
   }
@@ -163,8 +167,12 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
     /** Opens the texts of bookings. */
     readable: (requests: readonly BookingDocument[]): Promise<ReadableBooking[]> => personalData.openBookings(requests),
 
-    /** What is beside each of these requests, in their order. */
-    beside: (requests: readonly BookingDocument[]): Promise<Beside[]> => Promise.all(requests.map(beside)),
+    /** What is beside a request. */
+    beside,
+
+    /** The first booking or request beside each of these requests, in their order. */
+    firstBeside: (requests: readonly BookingDocument[]): Promise<(BookingDocument | undefined)[]> =>
+      Promise.all(requests.map(async (request) => firstAmong(await firstTwo(request), request))),
 
     /** The days of the series of a booking, itself included, at most {@link MAX_SERIES_DAYS}. None if it is of no series. */
     series: async (booking: SeriesOf): Promise<BookingDocument[]> =>

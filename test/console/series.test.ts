@@ -19,7 +19,7 @@ const APPROVE = '/console/inbox/approve';
 const DECLINE = '/console/inbox/decline';
 
 beforeAll(async () => {
-  running = await startDemo({ CONSOLE_WRITES_PER_MINUTE: '1000', PENDING_LIMIT: '200' });
+  running = await startDemo({ CONSOLE_WRITES_PER_MINUTE: '1000', PENDING_LIMIT: '200', APPROVE_CONFIRM_ABOVE: '5000' });
   [manager, brand] = [new Browser(running.url), new Browser(running.url)];
   await manager.signIn(running.demo.communities[0].user);
   await brand.signIn(running.demo.brands[0].user);
@@ -222,6 +222,55 @@ test.each(['', '?sort=date'])(
   },
 );
 
+test('a selection of more than can be decided at once stays, in an address that names each row once', async () => {
+  const firstOf = async (hour: number): Promise<number> => {
+    const series = randomUUID();
+    const ids: number[] = [];
+    for (let day = 100; day < 160; day += 1) ids.push(await requested(inDays(day), { series, hour }));
+    return ids[0] ?? 0;
+  };
+  const [first, second] = [await firstOf(3), await firstOf(4)];
+  const inbox = await manager.open('/console/inbox');
+  const values = [first, second].map((id) => /name="id" value="([\d.]+)"/.exec(rowOf(inbox, id))?.[1] ?? '');
+  const answer = await manager.send(inbox, APPROVE, { id: values });
+  expect(answer.flash).toContain('you selected 120 requests. Select at most 100.');
+  expect(answer.url.search).toBe(`?picked=${first}.${second}`);
+  for (const id of [first, second]) expect(rowOf(answer, id)).toMatch(/type="checkbox"[^>]* checked/);
+});
+
+test('after an answer, the next row is that of a request, not a day inside the row of a series', async () => {
+  const [one = inDays(0), two = inDays(0), three = inDays(0), four = inDays(0)] = weeks(4);
+  const series = randomUUID();
+  await requested(one, { series });
+  const answered = await requested(two);
+  await requested(three, { series });
+  const next = await requested(four);
+  const inbox = await manager.open('/console/inbox?sort=date');
+  const action = `/console/bookings/${answered}/decline`;
+  const { target, body } = inbox.form(action, { reason: 'We are full.' });
+  const { location } = await manager.request(target, { method: 'POST', body });
+  expect(location?.hash).toBe(`#request-${next}`);
+});
+
+test('a series whose amounts must be confirmed is not approved by a member without amounts, who can decline it', async () => {
+  const { users, commands: of } = running.service.core;
+  const user = { email: 'blind@harbour.example', password: 'correct horse battery' };
+  accepted(await users.add({ ...user, accounts: [HARBOUR], role: 'CoordinatorWithoutAmounts' }, CONTEXT));
+  const blind = new Browser(running.url);
+  await blind.signIn(user);
+  await of.catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(9_000_00) } }, CONTEXT);
+  const ids = await requestedSeries(2);
+  await of.catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(100_00) } }, CONTEXT);
+  const [first = 0] = ids;
+  const row = rowOf(await blind.open('/console/inbox'), first);
+  expect(row).not.toContain('Approve all');
+  expect(row).toContain('A member who sees amounts has to approve it');
+  expect(row).toContain('Decline all…');
+  expect(row).toContain('type="checkbox"');
+  expect((await blind.open(`/console/inbox/series/${first}`)).text).not.toContain('Approve the ticked days');
+  expect(rowOf(await manager.open('/console/inbox'), first)).toContain('Approve all');
+});
+
 test('a filter shows and decides only its days of a series', async () => {
   const dates = weeks(3);
   const series = randomUUID();
@@ -243,6 +292,11 @@ test('a brand withdraws all days that wait, and only those that it was shown', a
   const done = await brand.send(asked, '/withdraw-series', { reason: 'Our choir moved.' });
   expect(done.flash).toBe('2 requests withdrawn.');
   expect(await statusesOf([first, ...others, later])).toEqual(['Approved', 'Cancelled', 'Cancelled', 'Pending']);
+  const last = await brand.open(`/console/bookings/${first}/withdraw-series`);
+  expect(last.text).toContain('Withdraw 1 request?');
+  await withdraw(later);
+  const late = await brand.send(last, '/withdraw-series', { reason: 'x'.repeat(501) });
+  expect(late.flash).toContain('No request of this series waits any more.');
 });
 
 test('a day that moves keeps its series; the API takes, returns and checks a series, and other brands share none', async () => {

@@ -22,7 +22,7 @@ import { type AmountFormat, may, type Visit } from '../parts/visit.ts';
 import { admissionForms, brandMarks, LET_IN } from '../requests/admission-forms.ts';
 import { bookingFacts } from '../requests/booking-facts.ts';
 import { decisionFacts, decisionFactsOf } from '../requests/decision-facts.ts';
-import { decisionForms, reasonSuggestions } from '../requests/decision-forms.ts';
+import { decisionForms, declineForm, reasonSuggestions } from '../requests/decision-forms.ts';
 import { canEnd, deadlineOver } from '../requests/decisions.ts';
 import { recentReasons } from '../requests/inbox-reads.ts';
 import { moveLink, waitingMove } from '../requests/move-views.ts';
@@ -161,11 +161,12 @@ function actions(visit: Visit, booking: ReadableBooking, standing: Standing): Ht
       ? undefined
       : html`<p class="muted small">${over}</p><div class="row">${moveLink(visit, booking)}</div>`;
   }
+  const formPage = { fields: viaField(visit) };
   if (kind === 'Community' && status === 'Pending')
     return html`<div class="decision">${
       isLetIn(standing)
-        ? decisionForms(visit, booking, { fields: viaField(visit) })
-        : admissionForms(visit, booking, standing, { fields: viaField(visit) })
+        ? decisionForms(visit, booking, formPage)
+        : admissionForms(visit, booking, { standing, decline: declineForm(visit, booking, formPage), formPage })
     }</div><div class="row">${moveLink(visit, booking)}</div>`;
   const label = status === 'Pending' ? 'Withdraw request…' : 'Cancel booking…';
   return html`<div class="row">${moveLink(visit, booking)}

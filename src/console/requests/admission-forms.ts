@@ -8,7 +8,7 @@ import type { BrandFacts } from '../../queries/admissions.ts';
 import { csrfField, hiddenField } from '../parts/forms.ts';
 import { addressOf } from '../parts/links.ts';
 import { may, type Visit } from '../parts/visit.ts';
-import { declineForm, type FormPage, listField, nameOf } from './decision-forms.ts';
+import { type FormPage, listField, nameOf, type Opener } from './decision-forms.ts';
 
 /** A brand of which nothing is known that matters. */
 export const LET_IN: BrandFacts = { standing: 'letIn', isNew: false, isSuspended: false };
@@ -32,17 +32,20 @@ export function brandMarks({ standing, isNew, isSuspended }: BrandFacts): Html |
 export const leftOutText = (count: number): string =>
   `${counted(count, 'request')} of brands that are not let in ${count === 1 ? 'is' : 'are'} left out.`;
 
-type Request = Pick<BookingDocument, 'brandId' | 'totalPrice' | 'currency'> & {
-  readonly bookingId: BookingId;
-} & Parameters<typeof declineForm>[1];
-
 /**
  * In place of the forms that decide a request, while its brand has to be let in first: it can be declined, and a Manager decides about the
  * brand. For a brand that was turned away, that finishes what a process that died had begun.
+ * @param decline declines the request, or its series
  */
-export function admissionForms(visit: Visit, request: Request, standing: Standing, formPage: FormPage): Html {
-  const { brandId, bookingId } = request;
-  const decline = declineForm(visit, request, formPage);
+export function admissionForms(
+  visit: Visit,
+  { brandId, bookingId }: Pick<BookingDocument, 'brandId'> & { readonly bookingId: BookingId },
+  {
+    standing,
+    decline,
+    formPage,
+  }: { readonly standing: Standing; readonly decline: Opener; readonly formPage: FormPage },
+): Html {
   if (!may(visit, 'Manager'))
     return html`<div class="decide"><p class="small">A Manager decides first whether to let this brand in.</p>
 ${decline.button}</div>${decline.ask}`;
@@ -51,9 +54,9 @@ ${decline.button}</div>${decline.ask}`;
   // A page of its own answers it, because all rows of the brand change (`requests.js`).
   const letIn = html`<form method="post" action="${brandPath(brandId, 'let-in')}" data-plain="yes">${csrfField(visit)}
 ${listField(list)}${fields}${hiddenField('booking', bookingId)}<button
-class="button ${classes}"${nameOf('Let them in', request, formPage)}>Let them in</button></form>`;
+class="button ${classes}"${nameOf('Let them in', { bookingId }, formPage)}>Let them in</button></form>`;
   const away = addressOf(brandPath(brandId, 'turn-away'), { booking: String(bookingId), list });
   const label = standing === 'turnedAway' ? 'Decline all of its requests…' : 'Turn this brand away…';
-  const turnAway = html`<a class="small about-brand" href="${away}"${nameOf(label, request, formPage)}>${label}</a>`;
+  const turnAway = html`<a class="small about-brand" href="${away}"${nameOf(label, { bookingId }, formPage)}>${label}</a>`;
   return html`<div class="decide">${letIn}${decline.button}${turnAway}</div>${decline.ask}`;
 }

@@ -6,11 +6,11 @@ import { type Answer, done, missing, notDone } from '../parts/answer.ts';
 import { hiddenField, postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
-import { Form, idOf } from '../parts/typed-form.ts';
+import { type Form, idOf } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
 import { brandPath } from './admission-forms.ts';
 import { listField } from './decision-forms.ts';
-import { inboxPath, requestList } from './request-list.ts';
+import { inboxPath, listAt, listIn } from './request-list.ts';
 
 /** Letting a brand in that is new to a community, or turning it away (docs/decisions/bookings.md#new-brands). */
 export function admissionPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
@@ -62,14 +62,12 @@ ${hiddenField('booking', visit.query.text('booking'))}
   );
 }
 
-const listIn = (form: Form): string | undefined => form.all('list')[0];
-
 /** Where a form leads back to: the list or the booking that it was opened from, or the settings. */
 function placeOf(visit: CommunityVisit, form: Form = visit.form): string {
   const list = listIn(form);
   const booking = idOf(form.text('booking'));
   if (list !== undefined) {
-    const path = inboxPath(requestList(new Form(Object.fromEntries(new URLSearchParams(list))), visit));
+    const path = inboxPath(listAt(list, visit));
     return booking === undefined ? path : `${path}#request-${booking}`;
   }
   return booking === undefined ? '/console/spaces/new-brands' : `/console/bookings/${booking}`;

@@ -67,7 +67,10 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     const nothing = (text: string) => nothingToDo(inboxPath(list, list), text);
     if (ids.length === 0) return nothing(`Nothing was selected, so nothing was ${verb}.`);
     if (ids.length > MAX_BULK_BOOKINGS)
-      return nothing(`Nothing was ${verb}: you selected ${ids.length} requests. Select at most ${MAX_BULK_BOOKINGS}.`);
+      return nothingToDo(
+        inboxPath(list, { ...list, picked: form.all('id') }),
+        `Nothing was ${verb}: you selected ${ids.length} requests. Select at most ${MAX_BULK_BOOKINGS}.`,
+      );
     const selected = await queries.requests.some(account, ids);
     if (selected.length === 0) return nothing(`Nothing was ${verb}: the selected requests are not to this account.`);
     return { selected, list };

@@ -6,6 +6,7 @@ import { EMPTY, type Html, html } from '../../html/html.ts';
 import { counter, type Field, field, hasProblems, hiddenField, postForm, problemOf, textArea } from '../parts/forms.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { AmountFormat, Settings, Visit } from '../parts/visit.ts';
+import { listIn } from './request-list.ts';
 
 type PendingRequest = { readonly bookingId: BookingId } & Pick<
   BookingDocument,
@@ -65,9 +66,9 @@ export const decisionForms = (visit: DecisionVisit, request: PendingRequest, for
 };
 
 /** A button in a row, and the form that it opens. */
-type Opener = { readonly button: Html; readonly ask: Html };
+export type Opener = { readonly button: Html; readonly ask: Html };
 
-export const nameOf = (word: string, request: PendingRequest, { list }: FormPage): Html =>
+export const nameOf = (word: string, request: Pick<PendingRequest, 'bookingId'>, { list }: FormPage): Html =>
   list === undefined ? EMPTY : html` aria-label="${word} ${requestName(request)}"`;
 
 function approveForm(visit: DecisionVisit, request: PendingRequest, formPage: FormPage): Opener {
@@ -163,4 +164,4 @@ export const listField = (list: string | undefined): Html | undefined =>
 
 /** The same for a form that confirms another: the list that the first one was sent from, and the rows open there. */
 export const listFieldsOf = (form: Form): Html =>
-  html`${listField(form.all('list')[0])}${hiddenField('shown', form.text('shown'))}`;
+  html`${listField(listIn(form))}${hiddenField('shown', form.text('shown'))}`;

@@ -17,7 +17,7 @@ import type { Problems } from '../parts/typed-form.ts';
 import type { AmountFormat, Visit } from '../parts/visit.ts';
 import { listField, listFieldsOf, NEEDS_AMOUNTS, needsConfirmation, reasonField } from './decision-forms.ts';
 import { firstOf, following } from './inbox-reads.ts';
-import { inboxPath, listOfForm, type RequestList } from './request-list.ts';
+import { inboxPath, listIn, listOfForm, type RequestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
 /** Where a form of a booking leads: to its page, or to the list that the form is on. */
@@ -159,7 +159,7 @@ function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = {}
     ? ['Reason', 'The brand will see it.']
     : ['Reason (optional)', 'The community will see it.'];
   const reason = reasonField(visit, { label, hint, required: isCommunity, problems });
-  const content = html`${listField(form.all('list')[0])}${sourceFields(visit)}${hiddenField('was', status)}
+  const content = html`${listField(listIn(form))}${sourceFields(visit)}${hiddenField('was', status)}
 ${summaryOf(booking, isCommunity ? brandName : spaceName)}
 <p>${status === 'Approved' && `${refunded(booking, visit, 'will be')} `}The time becomes available to others again.
 This cannot be undone.</p>

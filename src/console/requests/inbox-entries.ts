@@ -19,23 +19,30 @@ export type Entry = {
 
 type List = Pick<RequestList, 'filter' | 'sort'>;
 
-/** Reads the days of the series of each booking, those of one series once. */
-function seriesReader({ requests }: Pick<Queries, 'requests'>) {
-  const known = new Map<string, Promise<BookingDocument[]>>();
-  return (booking: BookingDocument): Promise<BookingDocument[]> | [] =>
-    booking.series === undefined
-      ? []
-      : known.getOrInsertComputed(`${booking.brandId} ${booking.series}`, () => requests.series(booking));
+/** The days of a series, and those that wait and belong to a list. */
+type SeriesOfList = Pick<Entry, 'days' | 'waiting'> & { readonly ids: ReadonlySet<number> };
+
+/** Makes the row of each booking of a list. The days of a series are read and sorted once. */
+function entryReader({ requests }: Pick<Queries, 'requests'>, list: List) {
+  const known = new Map<string, Promise<SeriesOfList>>();
+  async function read(booking: BookingDocument): Promise<SeriesOfList> {
+    const days = await requests.series(booking);
+    return { days, waiting: waitingAmong(list, days), ids: new Set(days.map(({ bookingId }) => bookingId)) };
+  }
+  return async (booking: BookingDocument): Promise<Entry> => {
+    const { bookingId: key, brandId, series } = booking;
+    const whole =
+      series === undefined ? undefined : await known.getOrInsertComputed(`${brandId} ${series}`, () => read(booking));
+    // Beyond the first days of a series, each request has a row of its own.
+    const { days, waiting } = whole?.ids.has(key) ? whole : { days: [], waiting: waitingAmong(list, [booking]) };
+    return { key, request: waiting[0] ?? booking, waiting, days };
+  };
 }
 
-/** The row of a booking. Beyond the first days of a series, each request has a row of its own. */
-function entryOf({ filter, sort }: List, booking: BookingDocument, series: readonly BookingDocument[]): Entry {
-  const days = series.some(({ bookingId }) => bookingId === booking.bookingId) ? series : [];
-  const waiting = (days.length === 0 ? [booking] : days)
+const waitingAmong = ({ filter, sort }: List, days: readonly BookingDocument[]): readonly BookingDocument[] =>
+  days
     .filter((day) => day.status === 'Pending' && isMatching(filter, day))
     .toSorted((a, b) => (isBefore(placeIn(sort, a), placeIn(sort, b)) ? -1 : 1));
-  return { key: booking.bookingId, request: waiting[0] ?? booking, waiting, days };
-}
 
 function isBefore(a: Cursor, b: Cursor): boolean {
   const differing = a.findIndex((value, index) => value !== b[index]);
@@ -48,8 +55,7 @@ export async function entriesOf(
   list: List,
   bookings: readonly BookingDocument[],
 ): Promise<readonly Entry[]> {
-  const seriesOf = seriesReader(queries);
-  const read = await Promise.all(bookings.map(async (booking) => entryOf(list, booking, await seriesOf(booking))));
+  const read = await Promise.all(bookings.map(entryReader(queries, list)));
   const shown = new Set<number>();
   return read.filter(({ key, days }) => {
     if (shown.has(key)) return false;
@@ -68,14 +74,14 @@ export async function entriesFrom(
   list: List,
   { after, limit, direction = 'ascending' }: { after?: Cursor | undefined; limit: number; direction?: Direction },
 ): Promise<readonly Entry[]> {
-  const seriesOf = seriesReader(queries);
+  const entryOf = entryReader(queries, list);
   const entries: Entry[] = [];
   let place = after;
   for (let most = limit; ; most = limit + MAX_SERIES_DAYS) {
     const part = { order: list.sort, direction, after: place, limit: most };
     const page = await queries.requests.pending(id, list.filter, part);
-    const read = await Promise.all(page.map(async (booking) => entryOf(list, booking, await seriesOf(booking))));
-    for (const entry of read) if (entry.waiting[0]?.bookingId === entry.key) entries.push(entry);
+    for (const entry of await Promise.all(page.map(entryOf)))
+      if (entry.waiting[0]?.bookingId === entry.key) entries.push(entry);
     const last = page.at(-1);
     if (entries.length >= limit || page.length < most || last === undefined) return entries.slice(0, limit);
     place = placeIn(list.sort, last);

@@ -30,22 +30,13 @@ export type ListPage = {
 /** A page beside this one: its cursor (undefined: the beginning of the list), and its first request. */
 export type Neighbour = { readonly after: Cursor | undefined; readonly first: number };
 
-/** The first requests of a list after a place, by default its beginning. */
-const requestsAfter = (
-  { requests }: Requests,
-  { id }: Community,
-  { filter, sort }: RequestList,
-  after: Cursor | undefined,
-  limit: number,
-): Promise<BookingDocument[]> => requests.pending(id, filter, { order: sort, after, limit });
-
 /** The first request of a list. */
-export const firstOf = async (queries: Requests, account: Community, list: RequestList) =>
-  (await requestsAfter(queries, account, list, undefined, 1))[0];
+export const firstOf = async ({ requests }: Requests, { id }: Community, { filter, sort }: RequestList) =>
+  (await requests.pending(id, filter, { order: sort, limit: 1 }))[0];
 
-/** The request that follows one that was answered. */
+/** The first request of the row that follows one that was answered. */
 export const following = async (queries: Requests, account: Community, list: RequestList, answered: BookingDocument) =>
-  (await requestsAfter(queries, account, list, placeIn(list.sort, answered), 1))[0];
+  (await entriesFrom(queries, account, list, { after: placeIn(list.sort, answered), limit: 1 }))[0]?.request;
 
 /** The page of a list that its cursor names. */
 export async function pageOf(queries: Requests, account: Community, list: RequestList): Promise<ListPage> {

@@ -11,13 +11,17 @@ import { type LastStep, lastStepOf } from './what-happened.ts';
 /** A row of the inbox, as it is shown. */
 export type Row = Omit<Entry, 'request'> & {
   readonly request: ReadableBooking;
-  /** What is beside each of the first requests that wait, or beside one that was answered. */
-  readonly beside: readonly Beside[];
+  /** What is beside a request that stands alone. */
+  readonly beside: Beside;
+  /** The first one beside each of the first days of a series that wait. */
+  readonly firstBeside: readonly (BookingDocument | undefined)[];
   readonly brand: BrandFacts;
   /** The last step of a request that has been answered. */
   readonly answered: LastStep | undefined;
   readonly hasUnread: boolean;
 };
+
+const NOTHING_BESIDE: Beside = { first: undefined, count: 0 };
 
 /** Reads what the rows of these entries show. */
 export async function rowsOf(
@@ -38,7 +42,8 @@ export async function rowsOf(
     request,
     waiting,
     days,
-    beside: await queries.requests.beside(waiting.length === 0 ? [request] : waiting.slice(0, DAYS_SHOWN)),
+    beside: waiting.length !== 1 && days.length > 1 ? NOTHING_BESIDE : await queries.requests.beside(request),
+    firstBeside: waiting.length > 1 ? await queries.requests.firstBeside(waiting.slice(0, DAYS_SHOWN)) : [],
     brand: brands.get(request.brandId) ?? LET_IN,
     answered: request.status === 'Pending' ? undefined : await lastStepOf(queries, visit, request),
     hasUnread: isUnread(request) || waiting.some(isUnread),

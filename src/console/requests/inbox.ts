@@ -29,9 +29,9 @@ import { admissionForms, brandMarks, leftOutText } from './admission-forms.ts';
 import {
   BULK_FORM,
   decisionForms,
+  declineForm,
   type FormPage,
   listField,
-  mayApprove,
   reasonSuggestions,
   requestName,
 } from './decision-forms.ts';
@@ -49,7 +49,15 @@ import {
   type RequestList,
   requestList,
 } from './request-list.ts';
-import { idsOf, NAME_SHOWN, outcomesText, seriesDaysView, seriesForms, seriesTermsView } from './series-views.ts';
+import {
+  declineSeries,
+  idsOf,
+  NAME_SHOWN,
+  outcomesText,
+  seriesDaysView,
+  seriesForms,
+  seriesTermsView,
+} from './series-views.ts';
 import type { LastStep } from './what-happened.ts';
 
 /** Characters of a message in a row: beside the other cells there is room for three or four lines. A longer one expands. */
@@ -118,8 +126,6 @@ ${bar(visit, list, rows, { added, count })}${
     return { main, isEmpty: count === 0 && rows.length === 0 };
   }
 }
-
-const NOTHING_BESIDE: Beside = { first: undefined, count: 0 };
 
 /**
  * The bar above the rows, which stays in sight: the number of new requests, and the buttons for the selected ones. It is the form of the
@@ -218,7 +224,6 @@ function rowView(visit: Visit, row: Row, formPage: FormPage, isPicked: boolean):
   const pick =
     isLetIn(brand.standing) &&
     isOpen &&
-    waiting.every((one) => mayApprove(visit, one)) &&
     html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${idsOf(waiting)}"
 aria-label="Select ${requestName(request)}${waiting.length > 1 && ' and its series'}"${flag('checked', isPicked)}></label>`;
   return html`<article class="request-row${!mayAnswer && ' is-read'}" id="${id}" aria-labelledby="${title}" tabindex="-1"
@@ -229,21 +234,25 @@ ${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${details}</div>${fac
   }</article>`;
 }
 
-function factsView(visit: Visit, { request, waiting, days, beside, answered }: Row): Html {
+function factsView(visit: Visit, { request, waiting, days, beside, firstBeside, answered }: Row): Html {
   const { now } = visit;
-  if (waiting.length > 1) return html`${seriesDaysView(waiting, beside)}${seriesTermsView(visit, waiting, now)}`;
+  if (waiting.length > 1) return html`${seriesDaysView(waiting, firstBeside)}${seriesTermsView(visit, waiting, now)}`;
   const approved = days.filter(({ status }) => status !== 'Cancelled');
   if (answered !== undefined && days.length > 1)
     return html`${seriesDaysView(days, [])}${
       approved.length > 0 ? seriesTermsView(visit, approved, undefined) : html`<div class="terms"></div>`
     }`;
   const terms = termsView(visit, request, answered === undefined ? now : undefined);
-  return html`${whatView(request, beside[0] ?? NOTHING_BESIDE)}${terms}`;
+  return html`${whatView(request, beside)}${terms}`;
 }
 
 function formsView(visit: Visit, { key, request, waiting, brand }: Row, formPage: FormPage): Html {
-  if (!isLetIn(brand.standing)) return admissionForms(visit, request, brand.standing, formPage);
-  return waiting.length > 1 ? seriesForms(visit, key, waiting, formPage) : decisionForms(visit, request, formPage);
+  const isSeries = waiting.length > 1;
+  if (!isLetIn(brand.standing)) {
+    const decline = isSeries ? declineSeries(visit, key, waiting, formPage) : declineForm(visit, request, formPage);
+    return admissionForms(visit, request, { standing: brand.standing, decline, formPage });
+  }
+  return isSeries ? seriesForms(visit, key, waiting, formPage) : decisionForms(visit, request, formPage);
 }
 
 /** What became of a request, or of the days of a series. */

@@ -77,11 +77,19 @@ const isMoment = (ms: number): boolean => ms >= 0 && ms < Date.UTC(10_000, 0);
 /** The list that a form was sent from: its field `list` holds the query. Undefined if it was sent from another page. */
 export function listOfForm(visit: Pick<Visit, 'form' | 'amount'>): RequestList | undefined {
   const { form } = visit;
-  const [address] = form.all('list');
-  if (address === undefined) return undefined;
-  const query = Object.fromEntries(new URLSearchParams(address));
-  return requestList(new Form({ ...query, ...form.texts(['shown', 'since']) }), visit);
+  const address = listIn(form);
+  return address === undefined ? undefined : listAt(address, visit, form.texts(['shown', 'since']));
 }
+
+/** The query of the list that a form or a page was opened from. Undefined if it was not opened from the inbox. */
+export const listIn = (form: Form): string | undefined => form.all('list')[0];
+
+/** The list of a query. @param open the rows of an open page, and since when it is open */
+export const listAt = (
+  address: string | undefined,
+  visit: Pick<Visit, 'amount'>,
+  open: Readonly<Record<string, string>> = {},
+): RequestList => requestList(new Form({ ...Object.fromEntries(new URLSearchParams(address)), ...open }), visit);
 
 /** The ids in a text such as `12.13`: a row of several requests has all of theirs. */
 export const idsIn = (text: string): readonly number[] => [
@@ -112,7 +120,8 @@ export const inboxPath = (
     ...fieldsOf(list),
     shown: shown.join('.'),
     since: since?.toString(),
-    picked: picked.flatMap(idsIn).join('.'),
+    // The first of a row names it.
+    picked: picked.flatMap((ids) => idsIn(ids).slice(0, 1)).join('.'),
   });
 
 export const isFiltered = ({ typed }: RequestList): boolean =>

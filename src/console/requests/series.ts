@@ -1,21 +1,22 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import { isLetIn } from '../../domain/admission.ts';
+import { expiryOf } from '../../domain/booking-moments.ts';
 import { defined } from '../../domain/defined.ts';
-import { hours, shortDate } from '../../html/formats.ts';
+import { counted, hours, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import type { Beside } from '../../queries/requests.ts';
 import { type Answer, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { viaField, withVia } from '../parts/back-link.ts';
 import { stateOf, statusBadge } from '../parts/booking-views.ts';
 import { choices, hasProblems, hiddenField, postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { bookingRoutes, type ConsoleRoutes, type PageDeps } from '../parts/routes.ts';
-import { Form, type Problems } from '../parts/typed-form.ts';
+import type { Problems } from '../parts/typed-form.ts';
 import { may, type Visit } from '../parts/visit.ts';
 import { brandMarks, LET_IN } from './admission-forms.ts';
 import { decideEach, messageOf, totalOf } from './bulk-outcomes.ts';
-import { listField, problemsOfReason, reasonField } from './decision-forms.ts';
-import { idsIn, inboxPath, requestList } from './request-list.ts';
+import { listField, mayApprove, problemsOfReason, reasonField } from './decision-forms.ts';
+import { pathOf } from './decisions.ts';
+import { idsIn, inboxPath, listAt, listIn } from './request-list.ts';
 import { dayLinks, daysText, idsOf, seriesPath, withdrawPath } from './series-views.ts';
 
 /** The days of a series: a community decides some of them, and a brand withdraws those that wait (docs/decisions/bookings.md#series). */
@@ -27,21 +28,26 @@ export function seriesPages(routes: ConsoleRoutes, { commands, queries }: PageDe
     const days = await queries.requests.series(booking);
     if (days.length === 0) return { go: `/console/bookings/${booking.bookingId}` };
     const [beside, brands] = await Promise.all([
-      queries.requests.beside(days),
+      queries.requests.firstBeside(days),
       queries.admissions.ofBrands(visit.account.id, [booking.brandId]),
     ]);
     const brand = brands.get(booking.brandId) ?? LET_IN;
     const waiting = days.filter(({ status }) => status === 'Pending');
-    const [list] = visit.query.all('list');
-    const back = inboxPath(requestList(new Form(Object.fromEntries(new URLSearchParams(list))), visit));
+    const list = listIn(visit.query);
+    const back = inboxPath(listAt(list, visit));
     return {
       title: 'A series, day by day',
       heading: named(booking.brandName),
-      lead: html`${daysText(days)}, ${named(booking.spaceName)}: ${waiting.length} of them wait for an answer.`,
+      lead: html`${daysText(days)}, ${named(booking.spaceName)}: ${waitText(waiting.length)}`,
       back: { href: back, label: 'Requests' },
       main: html`${brandMarks(brand)}${
         waiting.length > 0 && may(visit, 'Coordinator')
-          ? answerForm(visit, { days, beside, list, mayApprove: isLetIn(brand.standing) })
+          ? answerForm(visit, {
+              days,
+              beside,
+              list,
+              canApprove: isLetIn(brand.standing) && waiting.some(isApprovable(visit)),
+            })
           : html`<section class="card">${dayLinks(days, booking.bookingId)}</section>`
       }`,
     };
@@ -57,12 +63,12 @@ export function seriesPages(routes: ConsoleRoutes, { commands, queries }: PageDe
     // Only what the page has shown.
     const shown = idsIn(form.text('shown'));
     const waiting = (await waitingOf(booking)).filter(({ bookingId }) => shown.includes(bookingId));
-    const reason = form.lines('reason');
-    const problems = reason === '' ? {} : problemsOfReason(reason);
-    if (hasProblems(problems)) return withdrawPage(visit, booking, waiting, problems);
     const go = pathOf(visit, booking);
     if (waiting.length === 0)
       return nothingToDo(go, 'No request of this series waits any more. Nothing was withdrawn.');
+    const reason = form.lines('reason');
+    const problems = reason === '' ? {} : problemsOfReason(reason);
+    if (hasProblems(problems)) return withdrawPage(visit, booking, waiting, problems);
     const outcomes = await decideEach(queries, visit, waiting, {
       verb: 'withdrawn',
       decide: ({ bookingId }) =>
@@ -79,8 +85,14 @@ export function seriesPages(routes: ConsoleRoutes, { commands, queries }: PageDe
     (await queries.requests.series(booking)).filter(({ status }) => status === 'Pending');
 }
 
-const pathOf = (visit: Visit, { bookingId }: Pick<BookingDocument, 'bookingId'>): string =>
-  withVia(visit, `/console/bookings/${bookingId}`);
+/** How many days wait, in a sentence. */
+const waitText = (count: number): string => `${count} of them ${count === 1 ? 'waits' : 'wait'} for an answer.`;
+
+/** Whether a member can approve a request, if its brand is let in. */
+const isApprovable =
+  (visit: Visit) =>
+  (request: BookingDocument): boolean =>
+    expiryOf(request) > visit.now && mayApprove(visit, request);
 
 /** The days with what else is on them, those that wait with a box each. */
 function answerForm(
@@ -89,16 +101,16 @@ function answerForm(
     days,
     beside,
     list,
-    mayApprove,
+    canApprove,
   }: {
     readonly days: readonly BookingDocument[];
-    readonly beside: readonly Beside[];
+    readonly beside: readonly (BookingDocument | undefined)[];
     readonly list: string | undefined;
-    readonly mayApprove: boolean;
+    readonly canApprove: boolean;
   },
 ): Html {
   const { amount } = visit;
-  const rows = days.map((day, index) => ({ day, other: beside[index]?.first }));
+  const rows = days.map((day, index) => ({ day, other: beside[index] }));
   const waiting = rows.filter(({ day }) => day.status === 'Pending');
   const options = waiting.map(({ day, other }) => ({
     value: String(day.bookingId),
@@ -111,7 +123,7 @@ function answerForm(
     checked: true,
   }));
   const answered = rows.filter(({ day }) => day.status !== 'Pending');
-  const approve = mayApprove && html`<button class="button">Approve the ticked days</button>`;
+  const approve = canApprove && html`<button class="button">Approve the ticked days</button>`;
   return html`${postForm(visit, '/console/inbox/approve', 'card fields narrow')`${listField(list ?? '')}
 ${choices({ name: 'id', label: 'Days that wait', problems: {} }, 'checkbox', options)}
 <div class="row">${approve}<button class="button quiet" formaction="/console/inbox/decline">Decline the ticked days…</button></div>`}${
@@ -132,10 +144,11 @@ function withdrawPage(
 ): PageContent {
   const { amount } = visit;
   const hint = 'The community will see it.';
+  const what = counted(waiting.length, 'request');
   const back = { href: pathOf(visit, booking), label: `Booking #${booking.bookingId}` };
   return {
     title: 'Withdraw these requests',
-    heading: `Withdraw ${waiting.length} requests?`,
+    heading: `Withdraw ${what}?`,
     back,
     problems,
     main: postForm(
@@ -147,7 +160,7 @@ function withdrawPage(
 <ul class="bullets">${waiting.map((day) => html`<li>${shortDate(day.date)}, ${hours(day.startHour, day.freeFrom)}</li>`)}</ul>
 <p>The times become available to others again. This cannot be undone. Days that were approved stay.</p>
 ${reasonField(visit, { label: 'Reason (optional)', hint, required: false, problems })}
-<div class="row"><button class="button danger">Withdraw ${waiting.length} requests</button>
+<div class="row"><button class="button danger">Withdraw ${what}</button>
 ${buttonLink(back.href, 'Keep them', 'quiet')}</div>`,
   };
 }
