@@ -63,10 +63,14 @@ function dayCell(
     ...(day === today ? ['today'] : []),
     ...(total === 0 && closures.length === 0 ? ['free'] : []),
   ].join(' ');
+  const most = isInMonth ? PER_DAY : PER_OTHER_DAY;
+  const left = Math.max(0, most - closures.length);
   const lines = [
-    ...closures.map((one) => closureEntry(one, shown)),
-    ...(only ? first.map((booking) => entry(booking, false)) : spaces.map((one) => spaceEntry(one, day))),
-  ].slice(0, isInMonth ? PER_DAY : PER_OTHER_DAY);
+    ...closures.slice(0, most).map((one) => closureEntry(one, shown)),
+    ...(only
+      ? first.slice(0, left).map((booking) => entry(booking, false))
+      : spaces.slice(0, left).map((one) => spaceEntry(one, day))),
+  ];
   const more = closures.length + (only ? total : spaces.length) - lines.length;
   const spoken = html`<span class="visually-hidden">${longDate(day)}${total === 0 ? ', no bookings' : ', '}</span>`;
   const weekday = html`<span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>`;

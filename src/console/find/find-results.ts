@@ -74,7 +74,8 @@ const ORDER_TEXTS = {
 /** How the results are ordered. A member who does not see amounts is not told that prices order them. */
 function orderText({ asked, sort }: FindFilter, amount: Visit['amount']): string {
   if (sort === 'fit' && asked.guests !== undefined) return ', the smallest that fits first';
-  return amount === undefined && ORDER_TEXTS[sort] === 'by price' ? '' : `, ${ORDER_TEXTS[sort]}`;
+  const isByPrice = sort === 'fit' || sort === 'price';
+  return isByPrice && amount === undefined ? '' : `, ${ORDER_TEXTS[sort]}`;
 }
 
 /** A page of the results. */

@@ -5,9 +5,9 @@ import type { Problems } from './typed-form.ts';
 
 /** What each role allows, in words that follow its name. */
 const ROLE_TEXTS: Readonly<Record<Role, string>> = {
-  ViewerWithoutAmounts: 'reads the same as a Viewer, but no prices, earnings and charges',
+  ViewerWithoutAmounts: 'reads the same as a Viewer, but no prices, earnings or charges',
   Viewer: 'reads requests, bookings, spaces and the history, and changes nothing',
-  CoordinatorWithoutAmounts: 'does the same as a Coordinator, but sees and changes no prices, earnings and charges',
+  CoordinatorWithoutAmounts: 'does the same as a Coordinator, but sees and changes no prices, earnings or charges',
   Coordinator: 'handles requests, bookings and reviews, and the closed times of a community',
   Manager: 'may do everything',
 };

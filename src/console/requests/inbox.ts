@@ -69,9 +69,13 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
     const spaces = await queries.spaces.list(visit.account);
     const list = requestList(visit.query, visit);
     const problems = problemsAmong(list, spaces);
-    const content = hasProblems(problems)
-      ? { main: html`<p>Fix the fields to see the requests.</p>`, isEmpty: false }
-      : await requestsPage(visit, list, spaces.length > 0);
+    const [content, unread, moves] = await Promise.all([
+      hasProblems(problems)
+        ? { main: html`<p>Fix the fields to see the requests.</p>`, isEmpty: false }
+        : requestsPage(visit, list, spaces.length > 0),
+      unreadQuestions(queries, visit),
+      movesToAnswer(queries, visit),
+    ]);
     // Every request of this page has been answered.
     if (content === undefined) return { go: inboxPath({ ...list, after: undefined }) };
     return {
@@ -82,10 +86,8 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
         : 'Requests from brands. Unanswered requests expire.',
       problems,
       flash: noticeOf(visit.query, list),
-      main: html`<div id="unread-questions" data-live-region>${await unreadQuestions(queries, visit)}</div>
-${await movesToAnswer(queries, visit)}${
-  (!content.isEmpty || isFiltered(list)) && filterForm(visit, list, spaces, problems)
-}${content.main}`,
+      main: html`<div id="unread-questions" data-live-region>${unread}</div>
+${moves}${(!content.isEmpty || isFiltered(list)) && filterForm(visit, list, spaces, problems)}${content.main}`,
     };
   });
 
