@@ -17,6 +17,9 @@ export type QuestionKey = `${number}-${number}`;
 export const questionKey = ({ spaceId, brandId }: { readonly spaceId: SpaceId; readonly brandId: BrandId }) =>
   `${spaceId}-${brandId}` satisfies QuestionKey;
 
+/** Whether a text has the form of a {@link questionKey}. */
+export const isQuestionKey = (text: string): text is QuestionKey => /^[1-9]\d{0,14}-[1-9]\d{0,14}$/.test(text);
+
 /**
  * Decides a message about a space. The brand begins: a community answers (`ResourceNotFound` if nothing was asked), and takes no questions of a
  * brand that it has turned away (`BookingNotAllowed`).

@@ -2,6 +2,7 @@ import { type AdmissionDocument, admissionKey, admissions } from '../../projecti
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { communities } from '../../projections/communities.ts';
+import { type QuestionDocument, questions } from '../../projections/questions.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Standing, standingOf } from '../domain/admission.ts';
@@ -26,6 +27,15 @@ const pendingOf = declareQuery(
   bookings,
   (community: CommunityId, brand: BrandId): Find<BookingDocument> => ({
     where: { brandId: brand, communityId: community, status: 'Pending' },
+  }),
+  [communityId(1), brandId(1)],
+);
+
+const askedBy = declareQuery(
+  questions,
+  (community: CommunityId, brand: BrandId): Find<QuestionDocument> => ({
+    where: { brandId: brand, communityId: community },
+    limit: 1,
   }),
   [communityId(1), brandId(1)],
 );
@@ -64,14 +74,15 @@ export function createAdmissionQueries({ readModels }: Pick<QueryDeps, 'readMode
       );
     },
 
-    /** The name of a brand that has sent a request to a community, or about which it has decided. */
+    /** The name of a brand that has sent a request or a question to a community, or about which it has decided. */
     async nameOfAsking(owner: CommunityId, brandId: BrandId): Promise<string | undefined> {
-      const [known, brand, requests] = await Promise.all([
+      const [known, brand, requests, asked] = await Promise.all([
         documents.get(admissionKey({ communityId: owner, brandId })),
         readModels.collection(brands).get(String(brandId)),
         readModels.collection(bookings).count(pendingOf(owner, brandId)),
+        readModels.collection(questions).list(askedBy(owner, brandId)),
       ]);
-      return known === undefined && requests === 0 ? undefined : brand?.name;
+      return known === undefined && requests === 0 && asked.length === 0 ? undefined : brand?.name;
     },
 
     /** The brands that a community has turned away, the newest first, with their names. */

@@ -118,6 +118,37 @@ test('a Manager declines one request of a new brand, and turning away again decl
   accepted(await core().commands.admissions.admit({ communityId: house(), brandId }, CONTEXT));
 });
 
+test('a Manager turns away a brand that has only asked, on the page of its question, and lets it in again', async () => {
+  const { brandId, request } = await newBrand('Only asking');
+  const account = { kind: 'Brand', id: brandId } as const;
+  const about = { account, spaceId: spaceId(), brandId };
+  const ask = (text: string) => core().commands.questions.send({ ...about, text }, CONTEXT);
+  // A brand that has sent nothing is none that can be turned away.
+  expect((await manager.open(`/console/brands/${brandId}/turn-away`)).status).toBe(404);
+  accepted(await ask('Buy now!'));
+  const path = `/console/questions/${spaceId()}-${brandId}`;
+  const thread = await manager.open(path);
+  expect(thread.text).toContain('Turn this brand away…');
+  const away = /href="([^"]+turn-away[^"]*)"/.exec(thread.text)?.[1] ?? '';
+  const elsewhere = new Browser(running.url);
+  await elsewhere.signIn(running.demo.communities[1].user);
+  expect((await elsewhere.open(away)).status).toBe(404);
+  const done = await manager.send(await manager.open(away), '/turn-away');
+  expect([done.url.pathname, done.flash]).toEqual([path, '<bdi>Only asking</bdi> is turned away.']);
+  expect(await ask('Again!')).toMatchObject({ refused: 'BookingNotAllowed' });
+  expect(await request()).toMatchObject({ code: 422, error: 'BookingNotAllowed' });
+  const back = await manager.send(done, '/let-in');
+  expect([back.url.pathname, back.flash]).toEqual([path, expect.stringContaining('is let in')]);
+  accepted(await ask('Sorry.'));
+  // A Coordinator reads that it is new, and decides nothing.
+  const user = { email: 'desk@harbour.example', password: PASSWORD };
+  const harbour = { kind: 'Community', id: house() } as const;
+  accepted(await core().users.add({ ...user, accounts: [harbour], role: 'Coordinator' }, CONTEXT));
+  const desk = new Browser(running.url);
+  await desk.signIn(user);
+  expect((await desk.open(path)).text).not.toMatch(/turn-away|let-in/);
+});
+
 test('selecting all leaves out the requests that cannot be approved, and says how many', async () => {
   const { brandId, request, statusOf } = await newBrand('Left out');
   const regular = await newBrand('Known here');

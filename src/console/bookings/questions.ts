@@ -14,6 +14,7 @@ import { type ConsoleRoutes, type PageDeps, routesAbout } from '../parts/routes.
 import { column, dataTable, labelledColumn } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
+import { standingOfAsking } from '../requests/admission-forms.ts';
 import { messagesCard, newlyRead } from './messages.ts';
 
 /** What brands ask about spaces before a booking: the list, and each with its answers. */
@@ -92,7 +93,7 @@ ${unread.has(questionKey(one)) && unreadMark}`,
       back: { href: QUESTIONS, label: 'Questions' },
       problems,
       ...defined({ read: newlyRead(visit, key, messages) }),
-      main: html`${spaceLink(isCommunity, spaceId)}${messagesCard(
+      main: html`${spaceLink(isCommunity, spaceId)}${await standingOfAsking(queries, visit, { brandId, spaceId })}${messagesCard(
         visit,
         { thread: key, timeZone, page, action: page, other },
         messages,

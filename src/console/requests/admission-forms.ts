@@ -1,12 +1,14 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import { isLetIn, type Standing } from '../../domain/admission.ts';
-import type { BookingId, BrandId } from '../../domain/ids.ts';
+import type { BookingId, BrandId, SpaceId } from '../../domain/ids.ts';
+import { questionKey } from '../../domain/question.ts';
 import { counted } from '../../html/formats.ts';
 import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import type { BrandFacts } from '../../queries/admissions.ts';
-import { csrfField, hiddenField } from '../parts/forms.ts';
-import { addressOf } from '../parts/links.ts';
+import type { Queries } from '../../queries/queries.ts';
+import { csrfField, hiddenField, postForm } from '../parts/forms.ts';
+import { addressOf, customerPath } from '../parts/links.ts';
 import { may, type Visit } from '../parts/visit.ts';
 import { type FormPage, listField, nameOf, type Opener } from './decision-forms.ts';
 
@@ -26,6 +28,32 @@ export function brandMarks({ standing, isNew, isSuspended }: BrandFacts): Html |
   // It changes nothing about how the request is answered.
   if (isLetIn(standing) && !isSuspended) return html`<p class="small">${mark}</p>`;
   return html`<p class="small">${shown.map((text) => html`<span class="status is-pending">${icon('info')}${text}</span> `)}</p>`;
+}
+
+/** On the questions of a brand to a community: how it stands there, and what a Manager can decide about it. */
+export async function standingOfAsking(
+  { admissions, customers }: Pick<Queries, 'admissions' | 'customers'>,
+  visit: Visit,
+  about: { readonly brandId: BrandId; readonly spaceId: SpaceId },
+): Promise<Html | undefined> {
+  const { account } = visit;
+  const { brandId } = about;
+  if (account.kind !== 'Community') return undefined;
+  const [brands, customer] = await Promise.all([
+    admissions.ofBrands(account.id, [brandId]),
+    customers.get(account.id, brandId),
+  ]);
+  const brand = brands.get(brandId) ?? LET_IN;
+  const marks = brandMarks(brand);
+  if (!may(visit, 'Manager')) return marks;
+  const question = questionKey(about);
+  if (customer !== undefined)
+    return html`${marks}<p class="small"><a href="${customerPath(brandId)}">Trust or block this customer</a></p>`;
+  if (brand.standing === 'turnedAway')
+    return html`${marks}${postForm(visit, brandPath(brandId, 'let-in'))`${hiddenField('question', question)}
+<button class="button quiet small">Let in</button>`}`;
+  const away = addressOf(brandPath(brandId, 'turn-away'), { question });
+  return html`${marks}${brand.isNew && html`<p class="small"><a href="${away}">Turn this brand away…</a></p>`}`;
 }
 
 /** How many requests a selection leaves out, because their brands have to be let in first. */

@@ -1,10 +1,12 @@
 import { isRefusal } from '../../domain/decision.ts';
 import { type BrandId, brandId } from '../../domain/ids.ts';
+import { isQuestionKey } from '../../domain/question.ts';
 import { counted } from '../../html/formats.ts';
 import { html, named, namedText } from '../../html/html.ts';
 import { type Answer, done, missing, notDone } from '../parts/answer.ts';
 import { hiddenField, postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
+import { QUESTIONS } from '../parts/question-links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { type Form, idOf } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
@@ -14,7 +16,7 @@ import { inboxPath, listAt, listIn } from './request-list.ts';
 
 /** Letting a brand in that is new to a community, or turning it away (docs/decisions/bookings.md#new-brands). */
 export function admissionPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
-  /** Only the brands that have asked the community, or about which it has decided. */
+  /** Only the brands that have sent the community a request or a question, or about which it has decided. */
   const about =
     (handler: (visit: CommunityVisit, brand: BrandId, name: string) => Promise<Answer>) =>
     async (visit: CommunityVisit): Promise<Answer> => {
@@ -43,8 +45,9 @@ export function admissionPages({ community }: ConsoleRoutes, { commands, queries
       title: 'Turn this brand away',
       heading: html`Turn ${named(name)} away?`,
       main: postForm(visit, brandPath(brand, 'turn-away'), 'card fields narrow')`${listField(listIn(visit.query))}
-${hiddenField('booking', visit.query.text('booking'))}
-<p>All of its requests to you are declined, and it cannot send others. You can let it in later, under Spaces, New brands.</p>
+${hiddenField('booking', visit.query.text('booking'))}${hiddenField('question', visit.query.text('question'))}
+<p>All of its requests to you are declined, and it can send no others and ask nothing. You can let it in later, under Spaces, New
+brands.</p>
 <div class="row"><button class="button danger">Turn away</button>${buttonLink(placeOf(visit, visit.query), 'Not yet', 'quiet')}</div>`,
     })),
   );
@@ -56,14 +59,16 @@ ${hiddenField('booking', visit.query.text('booking'))}
       const { account, context } = visit;
       const outcome = await commands.admissions.turnAway({ communityId: account.id, brandId: brand }, context);
       if (isRefusal(outcome)) return notDone(withoutRow(placeOf(visit)), outcome.details);
-      const declined = counted(outcome.cancelled, 'request');
-      return done(placeOf(visit), `${namedText(name)} is turned away. ${declined} declined.`);
+      const declined = outcome.cancelled === 0 ? '' : ` ${counted(outcome.cancelled, 'request')} declined.`;
+      return done(placeOf(visit), `${namedText(name)} is turned away.${declined}`);
     }),
   );
 }
 
-/** Where a form leads back to: the list or the booking that it was opened from, or the settings. */
+/** Where a form leads back to: the list, the booking or the question that it was opened from, or the settings. */
 function placeOf(visit: CommunityVisit, form: Form = visit.form): string {
+  const question = form.text('question');
+  if (isQuestionKey(question)) return `${QUESTIONS}/${question}`;
   const list = listIn(form);
   const booking = idOf(form.text('booking'));
   if (list !== undefined) {
