@@ -136,7 +136,7 @@ test('a brand that the house trusts reads that its days are approved and charged
   const shown = await brand.send(page, path, { startHour: '10', days: third });
   expect(shown.text).toContain('approved and charged at once');
   expect(shown.text).not.toContain('when the community approves');
-  expect((await brand.send(shown, path)).flash).toMatch(/^2 bookings made: .*approved and charged at once/);
+  expect((await brand.send(shown, path)).flash).toMatch(/^2 bookings made\. .*approved and charged at once/);
   const single = await brand.send(await brand.open(`${path}?date=${second}`), path, { startHour: '12' });
   expect(single.flash).toMatch(/^Booked\. /);
   accepted(await customers.setStanding({ ...of, standing: 'letIn' }, CONTEXT));

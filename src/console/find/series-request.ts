@@ -93,7 +93,7 @@ function sentTexts(made: readonly Pick<ReadableBooking, 'status'>[]): readonly s
   const approved = made.filter(({ status }) => status === 'Approved').length;
   const waiting = made.length - approved;
   return [
-    ...(approved === 0 ? [] : [`${counted(approved, 'booking')} made: ${AT_ONCE}`]),
+    ...(approved === 0 ? [] : [`${counted(approved, 'booking')} made. ${AT_ONCE}`]),
     ...(waiting === 0
       ? []
       : [`${counted(waiting, 'request')} sent. The community answers them together or one by one.`]),
@@ -140,7 +140,7 @@ ${room && roomNote(room, free.length)}
   };
 }
 
-const EACH_AT_ONCE = `Each day is a booking of its own: ${AT_ONCE}`;
+const EACH_AT_ONCE = `Each day is a booking of its own. ${AT_ONCE}`;
 const EACH_WAITS =
   'Each day is a request of its own, which is charged when the community approves it. It can answer them together or one by one.';
 

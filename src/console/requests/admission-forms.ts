@@ -45,15 +45,24 @@ export async function standingOfAsking(
   ]);
   const brand = brands.get(brandId) ?? LET_IN;
   const marks = brandMarks(brand);
-  if (!may(visit, 'Manager')) return marks;
+  const decide = may(visit, 'Manager') && decisionAbout(visit, about, brand, customer !== undefined);
+  return marks || decide ? html`<div class="stack tight">${marks}${decide}</div>` : undefined;
+}
+
+function decisionAbout(
+  visit: Visit,
+  about: { readonly brandId: BrandId; readonly spaceId: SpaceId },
+  { standing, isNew }: BrandFacts,
+  isCustomer: boolean,
+): Html | undefined {
+  const { brandId } = about;
   const question = questionKey(about);
-  if (customer !== undefined)
-    return html`${marks}<p class="small"><a href="${customerPath(brandId)}">Trust or block this customer</a></p>`;
-  if (brand.standing === 'turnedAway')
-    return html`${marks}${postForm(visit, brandPath(brandId, 'let-in'))`${hiddenField('question', question)}
-<button class="button quiet small">Let in</button>`}`;
-  const away = addressOf(brandPath(brandId, 'turn-away'), { question });
-  return html`${marks}${brand.isNew && html`<p class="small"><a href="${away}">Turn this brand away…</a></p>`}`;
+  const link = (href: string, label: string) => html`<p class="small"><a href="${href}">${label}</a></p>`;
+  if (isCustomer) return link(customerPath(brandId), 'Trust or block this customer');
+  if (standing === 'turnedAway')
+    return postForm(visit, brandPath(brandId, 'let-in'))`${hiddenField('question', question)}
+<button class="button quiet small">Let in</button>`;
+  return isNew ? link(addressOf(brandPath(brandId, 'turn-away'), { question }), 'Turn this brand away…') : undefined;
 }
 
 /** How many requests a selection leaves out, because their brands have to be let in first. */
