@@ -74,7 +74,7 @@ export async function createCommands({
     bookings,
     moves: createMoveCommands(deps, home),
     admissions,
-    customers: createCustomerCommands(deps, admissions),
+    customers: await createCustomerCommands(deps, admissions),
     withdrawRequestsOf: createRequestWithdrawal(deps, bookings),
     catalogue: await createCatalogueCommands(deps, photos),
     closures,

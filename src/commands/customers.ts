@@ -19,6 +19,7 @@ import { admission, brand, customer } from './aggregates.ts';
 import { spacesOf } from './catalogue.ts';
 import type { CommandDeps } from './command-deps.ts';
 import type { CommandContext } from './command-handler.ts';
+import { openCustomerNames } from './customer-names.ts';
 
 type AddCustomer = {
   readonly communityId: CommunityId;
@@ -38,10 +39,11 @@ const called = declareQuery(
 );
 
 /** Customers of communities (docs/decisions/customers.md). */
-export function createCustomerCommands(
-  { handler, readModels, personalData, ids }: CommandDeps,
+export async function createCustomerCommands(
+  { handler, readModels, personalData, ids, documents, clock }: CommandDeps,
   { cancelRequestsOf }: Pick<AdmissionCommands, 'cancelRequestsOf'>,
 ) {
+  const names = await openCustomerNames(documents, clock);
   const unknown = ({ brandId: id }: OfCustomer) => refuse('ResourceNotFound', `There is no customer ${id}.`);
 
   async function known(of: OfCustomer): Promise<AdmissionDocument | Refusal> {
@@ -80,16 +82,22 @@ export function createCustomerCommands(
       const wrong = wrongText('name', name, NAME) ?? (await feesOfOthers(owner, { wanted }));
       if (wrong !== undefined) return wrong;
       if (isRefusal(details)) return details;
-      const [community, others] = await Promise.all([
-        readModels.collection(communities).get(String(owner)),
-        readModels.collection(admissions).list(called(owner, foldedName(name))),
-      ]);
+      const community = await readModels.collection(communities).get(String(owner));
       if (community === undefined) return refuse('ResourceNotFound', `There is no community ${owner}.`);
-      if (others.length > 0) return refuseField('name', 'is that of another customer');
+      const reserved = await names.reserve(owner, name);
+      // Looked up once it is reserved: a command that has reserved it before may have added the customer meanwhile.
+      const others = await readModels.collection(admissions).list(called(owner, foldedName(name)));
+      if (others.length > 0 || reserved === undefined) {
+        await reserved?.free();
+        return refuseField('name', 'is that of another customer');
+      }
       const added: Brand = { brandId: brandId(await ids.brands.next()), name: name.trim(), keptBy: owner };
       const stream = streamOf.brand(added.brandId);
       const outcome = await handler.execute(stream, brand, context, (state) => addBrand(state, added));
-      if (isRefusal(outcome)) return outcome;
+      if (isRefusal(outcome)) {
+        await reserved.free();
+        return outcome;
+      }
       if (details.length === 0) return added;
       const described = await describe({ communityId: owner, brandId: added.brandId, wanted }, {}, context);
       return isRefusal(described) ? described : added;

@@ -35,6 +35,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   consoleFiles: { ttl: 'expiresAt', stays: true },
   consoleForms: { ttl: 'expiresAt' },
   consoleSessions: { ttl: 'expiresAt' },
+  customerNames: { ttl: 'expiresAt' },
   credentialsProgress: { stays: true },
   dailyUse: {},
   demo: {},

@@ -146,6 +146,16 @@ test('what is agreed with a customer is its price, and a price in the form goes 
   expect([wrong.status, wrong.text.includes('must be a whole number, 1 to 100')]).toEqual([422, true]);
 });
 
+test('of forms that add a customer of one name at the same moment, one adds it, and the others say so', async () => {
+  const path = '/console/customers/new';
+  const forms = await Promise.all(Array.from({ length: 5 }, () => desk.open(path)));
+  const names = ['Coro', 'coro', ' Coro ', 'Córo', 'CORO'];
+  const answers = await Promise.all(forms.map((form, index) => desk.send(form, path, { name: names[index] ?? '' })));
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422, 422, 422, 422]);
+  for (const { status, text } of answers) if (status === 422) expect(text).toContain('is that of another customer');
+  expect(await core().queries.customers.called(house(), 'coro')).toHaveLength(1);
+});
+
 test('a trusted brand is approved at once, and a blocked one cannot request', async () => {
   const { brandId: id } = accepted(
     await core().commands.customers.add({ communityId: house(), name: 'Acme Fairs' }, CONTEXT),
