@@ -14,6 +14,7 @@ import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
 import { type BulkOutcome, decideEach, MAX_BULK_BOOKINGS, messageOf } from '../requests/bulk-outcomes.ts';
 import { problemsOfReason, reasonField } from '../requests/decision-forms.ts';
+import { canMove } from '../requests/move-views.ts';
 
 /** The bookings that a closed time or an own event is about, and how many there are. */
 export type Concerned = { readonly first: readonly BookingDocument[]; readonly count: number };
@@ -45,6 +46,7 @@ export function bookingsSection(
   const choose =
     closure.kind === 'Closure' &&
     may(visit, 'Coordinator') &&
+    first.some((booking) => canMove(visit, booking)) &&
     html`<p>${buttonLink(choicesPath(closure), 'Leave, cancel or move each…', 'quiet')}</p>`;
   return html`<section class="stack tight full" id="bookings"><h2>${title}</h2><p>${lead}</p>${choose}
 ${may(visit, 'Coordinator') ? cancelForm(visit, closure, first, problems) : bookingTable(visit, first, BRANDS, title)}${
