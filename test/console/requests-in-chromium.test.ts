@@ -393,7 +393,22 @@ describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, 
     const { brandId: fresh } = accepted(await commands.catalogue.addBrand({ name: 'Fresh' }, CONTEXT));
     const details = { spaceId: hall, date: inDays(88), startHour: 10 };
     const { bookingId } = accepted(await commands.bookings.request({ brandId: fresh, details }, CONTEXT));
+    // All days of its series can be declined, which is not what the key of approving does.
+    const series = '0b5f3c1e-0000-4000-8000-000000000000';
+    const days: number[] = [];
+    for (const startHour of [12, 14]) {
+      const ofSeries = { ...details, startHour, series };
+      days.push(accepted(await commands.bookings.request({ brandId: fresh, details: ofSeries }, CONTEXT)).bookingId);
+    }
     const { page, complaints } = await open(WIDE);
+    await row(page, days[0] ?? 0).focus();
+    await page.waitForTimeout(1_100);
+    await page.keyboard.press('a');
+    await page.waitForTimeout(300);
+    expect(new URL(page.url()).pathname).toBe('/console/inbox');
+    await page.keyboard.press('d');
+    await page.getByRole('heading', { name: 'Decline 2 requests?' }).waitFor();
+    await page.goBack();
     await row(page, bookingId).focus();
     await page.waitForTimeout(1_100);
     for (const key of ['a', 'd', 'x']) await page.keyboard.press(key);

@@ -222,8 +222,8 @@ const ACTIONS = {
 };
 /** These change something. */
 const DECISIONS = {
-  // A row whose brand has to be let in first has neither.
-  a: (row) => row.querySelector('.decide > button, .approve > summary')?.click(),
+  // A row whose brand has to be let in first has neither, and one whose amounts the member does not see has none.
+  a: (row) => row.querySelector('.decide > button:not([data-decline-all]), .approve > summary')?.click(),
   d: (row) => {
     const decline = row.querySelector('.decline');
     if (decline) decline.open = true;
