@@ -46,7 +46,7 @@ export async function rollOutAndBack(options: {
     progress('the earlier release serves');
     const [a, b] = [await fleet.start({ release: earlier }), await fleet.start({ release: earlier })];
     await register(a, market.brandKey, receiver, { name: 'brand', events: EVERYTHING });
-    load = startLoad({ ...fleet, apiKey: market.brandKey, spaces: market.spaces, random, restMs });
+    load = startLoad({ ...fleet, market, random, restMs });
     await phase();
 
     progress('the next release joins; a process of the earlier one is killed');
@@ -107,6 +107,7 @@ export async function rollOutAndBack(options: {
   await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   return {
     acknowledged: load?.acknowledged.length ?? 0,
+    moved: 0,
     ...countDeliveries([receiver]),
     stale: load?.stale() ?? 0,
     killed: fleet.killed(),

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { foldedDays } from '../folded-days.ts';
 import type { NodeProcess } from '../service/node-process.ts';
 import type { Receiver } from '../webhooks/receiver.ts';
-import type { Acknowledged } from './load.ts';
+import type { Acknowledged, Slot } from './load.ts';
 import type { Store } from './store.ts';
 
 /** How long deliveries may take after the last process has settled. */
@@ -24,7 +25,7 @@ export async function register(
   return registered.id;
 }
 
-/** Acknowledged bookings that a process does not list, or lists without approval, and slots that it lists twice. */
+/** Acknowledged bookings that a process does not list, lists elsewhere or without approval, and slots that it lists twice. */
 export async function lost(
   { url }: NodeProcess,
   apiKey: string,
@@ -35,9 +36,13 @@ export async function lost(
   const text = await response.text();
   if (response.status !== 200) return [`${url} does not list bookings: ${response.status} ${text}`];
   const listed: { id: number; spaceId: number; date: string; startHour: number; status: string }[] = JSON.parse(text);
-  const ids = new Set(listed.map(({ id }) => id));
+  const ids = new Map(listed.map((booking) => [booking.id, booking]));
   const slots = new Set(listed.map(({ spaceId, date, startHour }) => `${spaceId} ${date} ${startHour}`));
   const missing = acknowledged.filter(({ bookingId }) => !ids.has(bookingId));
+  const elsewhere = acknowledged.filter(({ bookingId, ...slot }) => {
+    const at = ids.get(bookingId);
+    return at !== undefined && nameOf(slot) !== nameOf({ ...at, startTime: at.date });
+  });
   const approvedHere = new Set(listed.filter(({ status }) => status === 'Approved').map(({ id }) => id));
   const notApproved = approved.filter((id) => !approvedHere.has(id));
   return [
@@ -45,9 +50,28 @@ export async function lost(
     ...(missing.length > 0
       ? [`${missing.length} acknowledged bookings are not listed: ${JSON.stringify(missing.slice(0, 3))}`]
       : []),
+    ...(elsewhere.length > 0 ? [`Listed at another time or space: ${JSON.stringify(elsewhere.slice(0, 3))}`] : []),
     ...(ids.size !== listed.length || slots.size !== listed.length
       ? ['A booking is listed twice, or two have one slot']
       : []),
+  ];
+}
+
+const nameOf = ({ spaceId, startTime, startHour }: Slot): string => `${spaceId} ${startTime} ${startHour}`;
+
+/** Checks in the log that no bookings overlap, and that each acknowledged booking holds one slot, where it is. */
+export async function notHeldOnce(store: Store, acknowledged: readonly Acknowledged[]): Promise<string[]> {
+  const { wrong, days } = await store.onLog(foldedDays);
+  const held = new Map<number, string[]>();
+  for (const { held: bookings } of days.values())
+    for (const [id, { request }] of bookings)
+      held.set(id, [...(held.get(id) ?? []), nameOf({ ...request, startTime: request.date })]);
+  const misplaced = acknowledged.filter(({ bookingId, ...slot }) => held.get(bookingId)?.join() !== nameOf(slot));
+  return [
+    ...wrong.map((each) => `Overlap: ${each}`),
+    ...misplaced.map(
+      ({ bookingId, ...slot }) => `Booking ${bookingId} of ${nameOf(slot)} holds ${held.get(bookingId)}`,
+    ),
   ];
 }
 

@@ -23,7 +23,7 @@ export function startOperating(deps: {
   let stopping = false;
   async function work(): Promise<void> {
     while (!stopping) {
-      const booked = load.acknowledged.at(-1);
+      const booked = load.acknowledged.findLast(({ hasMoved }) => !hasMoved);
       if (booked !== undefined && !approved.includes(booked.bookingId)) {
         const { code, stdout, stderr } = await store.venue(['booking', 'approve', String(booked.bookingId)]);
         if (code === 0) approved.push(booked.bookingId);

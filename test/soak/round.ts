@@ -3,7 +3,16 @@ import { join } from 'node:path';
 import type { NodeProcess } from '../service/node-process.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { createFleet, type Fleet } from './fleet.ts';
-import { countDeliveries, deliveryOf, lost, notInLog, notVerified, register, undelivered } from './invariants.ts';
+import {
+  countDeliveries,
+  deliveryOf,
+  lost,
+  notHeldOnce,
+  notInLog,
+  notVerified,
+  register,
+  undelivered,
+} from './invariants.ts';
 import { type Load, startLoad } from './load.ts';
 import { type Market, openMarket } from './market.ts';
 import { type Operator, startOperating } from './operator.ts';
@@ -12,6 +21,8 @@ import { keepLog, type Store } from './store.ts';
 
 export type Outcome = {
   readonly acknowledged: number;
+  /** Bookings that moved. */
+  readonly moved: number;
   readonly deliveries: number;
   /** Requests that repeated a delivery, with the same `webhook-id`: after an error, or because a process had been killed. */
   readonly repeated: number;
@@ -56,8 +67,9 @@ export type Plot = {
   readonly disturb: (scene: Scene) => Promise<void>;
 };
 
-/** All event types that webhooks can subscribe to. */
+/** All event types that webhooks of every release can subscribe to. */
 export const EVERYTHING = 15;
+const MOVED = 16;
 const OWN = 'brand';
 
 /** Runs processes under load, disturbs them, and checks whether every promise held. */
@@ -87,8 +99,8 @@ export async function playRound(
     const own = await receiver();
     const [first] = fleet.serving;
     if (first === undefined) throw new Error('No process serves');
-    await register(first, market.brandKey, own, { name: OWN, events: EVERYTHING });
-    load = startLoad({ ...fleet, apiKey: market.brandKey, spaces: market.spaces, random });
+    await register(first, market.brandKey, own, { name: OWN, events: EVERYTHING + MOVED });
+    load = startLoad({ ...fleet, market, random, moves: true });
     if (operating) operator = startOperating({ ...options, load, breaks: (what) => void broken.push(what) });
     await disturb({
       ...options,
@@ -108,10 +120,14 @@ export async function playRound(
     const { acknowledged } = load;
     broken.push(...(await notVerified(store, [undefined])));
     broken.push(...(await notInLog(store, market.brandId, acknowledged)));
-    for (const process of fleet.serving) broken.push(...(await lost(process, market.brandKey, acknowledged, approved)));
+    broken.push(...(await notHeldOnce(store, acknowledged)));
+    const moved = movedBy(load);
+    const decided = [...approved, ...moved];
+    for (const process of fleet.serving) broken.push(...(await lost(process, market.brandKey, acknowledged, decided)));
     const deliveries = [
       ...acknowledged.map(({ bookingId }) => deliveryOf(OWN, 'BookingRequested', bookingId)),
-      ...approved.map((bookingId) => deliveryOf(OWN, 'BookingApproved', bookingId)),
+      ...decided.map((bookingId) => deliveryOf(OWN, 'BookingApproved', bookingId)),
+      ...moved.map((bookingId) => deliveryOf(OWN, 'BookingMoved', bookingId)),
     ];
     broken.push(...(await undelivered([own], deliveries)));
     for (const { receiver: one, deliveries, withinMs } of expected)
@@ -127,12 +143,16 @@ export async function playRound(
   for (const each of receivers) await each.close();
   return {
     acknowledged: load?.acknowledged.length ?? 0,
+    moved: movedBy(load).length,
     ...countDeliveries(receivers),
     stale: load?.stale() ?? 0,
     killed: fleet.killed(),
     broken,
   };
 }
+
+const movedBy = (load: Load | undefined): readonly number[] =>
+  load?.acknowledged.filter(({ hasMoved }) => hasMoved).map(({ bookingId }) => bookingId) ?? [];
 
 /** When rounds share a store, the next round must not call a receiver that is gone. */
 export async function leave(store: Store, { brandId, communityId }: Market): Promise<void> {

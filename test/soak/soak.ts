@@ -31,8 +31,9 @@ const LONG = 'kills';
 const HELP = `npm run soak -- [--minutes 10] [--seed N] [--only scenario] [--engines embedded,stand-ins] [--quiet]
 
 Runs real processes under load, disturbs them at random, and after each round checks what docs/promises.md lists: no acknowledged
-event is lost, no booking or delivery exists twice, no own event overlaps a booking or a closed time and none is half done, a receiver may see one webhook-id again, and an answer is stale only where
-its wait of 2 s ran out. Exits with 1 after the first round that broke a promise; its folder is kept.
+event is lost, no booking or delivery exists twice, a booking that was moved is at one place and no others overlap it, no own event overlaps
+a booking or a closed time and none is half done, a receiver may see one webhook-id again, and an answer is stale only where its wait of 2 s
+ran out. Exits with 1 after the first round that broke a promise; its folder is kept.
 
   --minutes N   how long rounds are begun (default: 10)
   --seed N      repeats the timings of the round with that seed first; what the machine makes of them differs
@@ -110,7 +111,7 @@ if ('missing' in history && names.includes('rollout')) {
 }
 if (engines.some(({ name }) => name === 'given')) names = names.filter((name) => name !== 'outage');
 if (names.length === 0) fail(`--only ${options.only}: not on this machine, or not on these servers`);
-const totals = { rounds: 0, acknowledged: 0, deliveries: 0, repeated: 0, stale: 0, killed: 0 };
+const totals = { rounds: 0, acknowledged: 0, moved: 0, deliveries: 0, repeated: 0, stale: 0, killed: 0 };
 const endsAt = performance.now() + minutes * 60_000;
 let broken = false;
 
@@ -129,10 +130,11 @@ for (let round = 0; performance.now() < endsAt && !broken; round++) {
   progress(`round ${round + 1}: ${name}, ${on.name}`);
   const outcome = await play({ store, random, forMs: random.between(15_000, 40_000), progress });
   totals.rounds += 1;
-  for (const key of ['acknowledged', 'deliveries', 'repeated', 'stale', 'killed'] as const) totals[key] += outcome[key];
-  const { acknowledged, deliveries, repeated, stale, killed } = outcome;
+  for (const key of ['acknowledged', 'moved', 'deliveries', 'repeated', 'stale', 'killed'] as const)
+    totals[key] += outcome[key];
+  const { acknowledged, moved, deliveries, repeated, stale, killed } = outcome;
   console.log(
-    `${name.padEnd(9)}  ${on.name.padEnd(9)}  seed ${seed}  ${seconds()}  ${acknowledged} acknowledged, ${deliveries} deliveries, ` +
+    `${name.padEnd(9)}  ${on.name.padEnd(9)}  seed ${seed}  ${seconds()}  ${acknowledged} acknowledged, ${moved} moved, ${deliveries} deliveries, ` +
       `${repeated} repeated, ${stale} stale, ${killed} killed  ${outcome.broken.length === 0 ? 'held' : 'BROKEN'}`,
   );
   if (outcome.broken.length === 0) {
@@ -157,7 +159,7 @@ if (!broken)
   recordProof({
     search: `soak: \`npm run soak${options.only === undefined ? '' : ` -- --only ${options.only}`}\``,
     promise:
-      'Nothing acknowledged is lost, nothing exists twice, every delivery arrives, and `verify` finds no difference',
+      'Nothing acknowledged is lost, nothing exists twice, a moved booking is at one place, every delivery arrives, and `verify` finds no difference',
     tried: `${tried}, on ${engines.map(({ name }) => name).join(' and ')}`,
     seed: firstSeed,
   });

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.ts';
+import { defined } from '../../src/domain/defined.ts';
 import { openEvents } from '../../src/engines.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { startMongoServer } from '../document-store/mongodb/server.ts';
@@ -22,8 +23,8 @@ export type Store = {
   /** Whether later rounds use it, too. */
   readonly isShared: boolean;
   onLog<R>(work: (events: EventStore) => Promise<R>): Promise<R>;
-  /** Runs the command line, of another release if `root` names one. */
-  venue(args: readonly string[], root?: string): Promise<Ended>;
+  /** Runs the command line, of another release if `root` names one. `input`: what it reads from stdin. */
+  venue(args: readonly string[], root?: string, input?: string): Promise<Ended>;
   /** Makes the log unavailable for so long; 0: only breaks calls in progress. Given servers are left alone. */
   readonly cut?: (forMs: number) => Promise<void>;
   remove(): Promise<void>;
@@ -101,8 +102,7 @@ async function storeWith(engines: Environment, isShared = false): Promise<Store>
       const events = await openEvents(readConfig(settings), pino({ level: 'silent' }));
       return work(events).finally(() => events.close());
     },
-    venue: (args, root) =>
-      runNode('src/cli.js', [...args, '--json'], settings, { ...(root !== undefined && { root }) }),
+    venue: (args, root, input) => runNode('src/cli.js', [...args, '--json'], settings, defined({ root, input })),
     remove: () => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }),
   };
 }
