@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { lacks } from '../lacks.ts';
 import { envFor, onPath, type Tool } from '../tool.ts';
-import { ALL_CALLED, type ServiceForClients, serviceForClients } from './signed-in.ts';
+import { ALL_CALLED, MOVED_AND_ADDED, type ServiceForClients, serviceForClients } from './signed-in.ts';
 
 const run = promisify(execFile);
 const here = (path: string) => new URL(path, import.meta.url).pathname;
@@ -47,6 +47,7 @@ test.skipIf(lacks(JAVA))(
     const args = ['-XX:TieredStopAtLevel=1', '-cp', [folder, classpath].join(delimiter), 'Client'];
     expect(await service.runClient('java', args, { env })).toEqual({
       statuses: ALL_CALLED,
+      ...MOVED_AND_ADDED,
       totalPrice: 230,
       charged: 230,
       refreshed: true,

@@ -52,7 +52,9 @@ session.token = saved[-1]
 call("getSpace", "GET", f"/spaces/{space}")
 call("getAvailability", "GET", f"/spaces/{space}/availability", params={"date": "2026-12-10"})
 request = {"spaceId": space, "startTime": "2026-12-10", "startHour": 10, "message": None}
-call("createBooking", "POST", "/bookings", json=request, headers={"Idempotency-Key": "first"})
+booked = call("createBooking", "POST", "/bookings", json=request, headers={"Idempotency-Key": "first"})
+to = {"startTime": "2026-12-11"}
+call("moveBooking", "POST", f"/bookings/{booked['id']}/move", json=to)
 call("listBookings", "GET", "/bookings", params={"status": "Pending"})
 call("getBooking", "GET", f"/bookings/{booking}")
 call("getBookingHistory", "GET", f"/bookings/{booking}/history")
@@ -60,4 +62,16 @@ call("listReviews", "GET", f"/communities/{known['communityId']}/reviews")
 webhook = call("createWebhook", "POST", "/webhooks", json={"url": "https://hooks.example.com/", "events": 15})
 call("listWebhooks", "GET", "/webhooks")
 call("deleteWebhook", "DELETE", f"/webhooks/{webhook['id']}")
-print(json.dumps({"refreshed": len(saved), "statuses": statuses}))
+# The community takes the move by asking for the same.
+session = requests.Session()
+session.headers["Authorization"] = f"Bearer {known['communityKey']}"
+moved = call("moveBooking", "POST", f"/bookings/{booked['id']}/move", json=to)
+call("createCustomer", "POST", "/customers", json={"name": "Choir"})
+customers = call("listCustomers", "GET", "/customers", params={"q": "choir"})
+done = {
+    "refreshed": len(saved),
+    "statuses": statuses,
+    "moved": [moved["date"], moved["status"]],
+    "customers": [customer["name"] for customer in customers],
+}
+print(json.dumps(done))

@@ -10,7 +10,7 @@ import { BY_OPERATOR } from '../auth/change-log.ts';
 import { lacks } from '../lacks.ts';
 import { envInVenv, inVenv } from '../python.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
-import { ALL_CALLED, type ServiceForClients, serviceForClients } from './signed-in.ts';
+import { ALL_CALLED, MOVED_AND_ADDED, type ServiceForClients, serviceForClients } from './signed-in.ts';
 
 const run = promisify(execFile);
 const here = (path: string) => new URL(path, import.meta.url).pathname;
@@ -24,11 +24,12 @@ const MCP = inVenv('FastMCP and the strict mode of openai-agents', 'fastmcp', 'a
 const SCRIPT = `
 import datetime, json, sys
 from venue import AuthenticatedClient
-from venue.api.bookings import create_booking, get_booking_history, list_bookings
+from venue.api.bookings import create_booking, get_booking_history, list_bookings, move_booking
+from venue.api.customers import create_customer, list_customers
 from venue.api.spaces import get_availability
-from venue.models import BookingDto, CreateBooking, Error, ErrorCode
+from venue.models import BookingDto, CreateBooking, CreateCustomer, Error, ErrorCode, MoveBooking
 
-base_url, key, space = sys.argv[1], sys.argv[2], int(sys.argv[3])
+base_url, key, space, community_key = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 client = AuthenticatedClient(base_url=base_url, token=key)
 day = datetime.date(2026, 12, 10)
 slots = get_availability.sync(space, client=client, date=day).time_slots
@@ -43,7 +44,15 @@ assert isinstance(taken.parsed, Error), taken
 assert taken.parsed.error == ErrorCode.SLOTUNAVAILABLE, taken
 missing = get_booking_history.sync_detailed(4711, client=client)
 assert isinstance(missing.parsed, Error), missing
+house = AuthenticatedClient(base_url=base_url, token=community_key)
+to = MoveBooking(start_time=datetime.date(2026, 12, 11))
+asked = move_booking.sync(booked.id, client=client, body=to)
+moved = move_booking.sync(booked.id, client=house, body=to)
+create_customer.sync(client=house, body=CreateCustomer(name="Choir"))
 print(json.dumps({
+    "asked": asked.move.date.isoformat(),
+    "moved": [moved.date.isoformat(), moved.status],
+    "customers": [customer.name for customer in list_customers.sync(client=house, q="choir")],
     "booked": booked.to_dict(),
     "refused": [taken.status_code, taken.parsed.error, missing.status_code, missing.parsed.details],
     "listed": len(list_bookings.sync(client=client)),
@@ -74,12 +83,15 @@ test.skipIf(lacks(GENERATOR))(
     });
     expect(`${generated.stdout}${generated.stderr}`).not.toMatch(/warning|error|skipping/i);
 
-    const spaceId = await service.space(await service.community());
+    const community = await service.community();
+    const spaceId = await service.space(community);
     const { key } = await service.brand();
     const { port } = service.app.server.address() as AddressInfo;
-    const args = ['-c', SCRIPT, `http://127.0.0.1:${port}/api/v1`, key, String(spaceId)];
+    const args = ['-c', SCRIPT, `http://127.0.0.1:${port}/api/v1`, key, String(spaceId), community.key];
     const { stdout } = await run('python', args, { env, cwd: folder });
     expect(JSON.parse(stdout)).toEqual({
+      asked: '2026-12-11',
+      ...MOVED_AND_ADDED,
       booked: expect.objectContaining({ status: 'Pending', startHour: 9 }),
       refused: [422, 'SlotUnavailable', 404, 'There is no booking 4711.'],
       listed: 1,
@@ -139,10 +151,8 @@ describe('with the libraries of OAuth and MCP', () => {
   afterAll(() => clients.stop());
 
   test.skipIf(lacks(OAUTH))('requests-oauthlib signs in, refreshes and calls every operation', async () => {
-    const { refreshed, statuses } = await clients.runClient('python', [here('oauth_client.py')], {
-      env: envInVenv(OAUTH),
-    });
-    expect([refreshed, statuses]).toEqual([1, ALL_CALLED]);
+    const done = await clients.runClient('python', [here('oauth_client.py')], { env: envInVenv(OAUTH) });
+    expect(done).toEqual({ refreshed: 1, statuses: ALL_CALLED, ...MOVED_AND_ADDED });
   });
 
   test.skipIf(lacks(MCP))(

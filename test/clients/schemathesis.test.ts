@@ -18,6 +18,7 @@ const MOST = 2_000;
 let service: ServiceForClients;
 beforeAll(async () => {
   service = await serviceForClients();
+  await addPending();
 });
 afterAll(() => service.stop());
 
@@ -46,15 +47,30 @@ test.skipIf(lacks(SCHEMATHESIS))(
     };
     const path = join(folder, 'openapi.json');
     await writeFile(path, JSON.stringify(said));
-    const { key, requests } = service;
+    const { key, community, requests } = service;
     const before = requests();
     const options = ['--config-file', here('schemathesis.toml'), 'run', path, '--url', `${service.url}/api/v1`];
-    const env = { ...envInVenv(SCHEMATHESIS), VENUE_KEY: key };
+    const env = { ...envInVenv(SCHEMATHESIS), VENUE_KEY: key, COMMUNITY_KEY: community.key };
     const { stdout } = await run('schemathesis', options, { env, cwd: folder, maxBuffer: 2 ** 26 }).catch(
       (failed) => failed,
     );
     expect(stdout.slice(0, 20_000)).toMatch(/No issues found/);
     expect(requests() - before).toBeGreaterThan(300);
     expect(requests() - before).toBeLessThanOrEqual(MOST);
+    const { events } = service.service.core;
+    const added = await Array.fromAsync(events.readAll({ types: ['BrandAdded'] }));
+    const asked = await Array.fromAsync(events.readAll({ types: ['BookingMoveAsked'] }));
+    expect(added.filter(({ data }) => data.keptBy === service.community.id).length).toBeGreaterThan(5);
+    expect(asked.length).toBeGreaterThan(5);
   },
 );
+
+/** The bookings and spaces that schemathesis.toml names. */
+async function addPending(): Promise<void> {
+  const { spaceId, key, service: running } = service;
+  expect([spaceId, await running.space(service.community)]).toEqual([1, 2]);
+  for (const [index, startTime] of ['2026-12-08', '2026-12-09'].entries()) {
+    const booked = await running.post('/bookings', { key, body: { spaceId, startTime, startHour: 10 } });
+    expect(booked.json().id).toBe(index + 2);
+  }
+}

@@ -10,10 +10,10 @@ import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser } from '../browser.ts';
 import { CONTEXT, NOON, runServiceAt } from '../running-service.fixture.ts';
 
-/** Operations for communities, as the user of the clients acts for a brand, and those that the clients do not call yet. */
-const NOT_CALLED = ['listCustomers', 'createCustomer', 'moveBooking', 'declineMove'];
+/** The clients do not call it yet. */
+const NOT_CALLED = ['declineMove'];
 
-/** The status of each operation of a brand when it succeeds. */
+/** The status of each operation when it succeeds. */
 export const ALL_CALLED = {
   ...Object.fromEntries(
     Object.keys(OPERATIONS)
@@ -21,15 +21,19 @@ export const ALL_CALLED = {
       .map((operation) => [operation, 200]),
   ),
   createBooking: 201,
+  createCustomer: 201,
   createWebhook: 201,
   deleteWebhook: 204,
 };
+
+/** What a client prints of the move that a brand asked for and the community took, and of its customers. */
+export const MOVED_AND_ADDED = { moved: ['2026-12-11', 'Approved'], customers: ['Choir'] };
 
 export type ServiceForClients = Awaited<ReturnType<typeof serviceForClients>>;
 
 /**
  * A service that listens, with a user of a brand, a space, and a completed booking there, so that every operation has something to answer,
- * and an empty folder for the files of a client.
+ * the key of the community, which the operations on customers need, and an empty folder for the files of a client.
  */
 export async function serviceForClients() {
   const folder = await mkdtemp(join(tmpdir(), 'venue-client-'));
@@ -69,7 +73,7 @@ export async function serviceForClients() {
     args: readonly string[],
     options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
   ) {
-    const known = { url, spaceId, communityId: community.id, bookingId };
+    const known = { url, spaceId, communityId: community.id, communityKey: community.key, bookingId };
     const child = spawn(command, [...args, JSON.stringify(known)], { ...options, stdio: ['pipe', 'pipe', 'pipe'] });
     let complaints = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -91,5 +95,5 @@ export async function serviceForClients() {
     await rm(folder, { recursive: true });
   }
 
-  return { url, key: brand.key, folder, runClient, requests: () => requests, stop };
+  return { url, service, key: brand.key, community, spaceId, folder, runClient, requests: () => requests, stop };
 }

@@ -60,6 +60,18 @@ test('the generated client books, and reads a refusal', async () => {
   ]);
   const listed = await client.GET('/bookings', { params: { query: { status: 'Pending' } } });
   expect(listed.data).toEqual([booked.data]);
+
+  const house = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${community.key}` } });
+  const move = { params: { path: { id: booked.data?.id ?? 0 } }, body: { startTime: '2026-12-11' } };
+  expect((await client.POST('/bookings/{id}/move', move)).data?.move?.date).toBe('2026-12-11');
+  const moved = await house.POST('/bookings/{id}/move', move);
+  expect(moved.data).toMatchObject({ date: '2026-12-11', status: 'Approved' });
+  const added = await house.POST('/customers', { body: { name: 'Choir' } });
+  expect(added.data).toMatchObject({ name: 'Choir', isKept: true });
+  const customers = await house.GET('/customers', { params: { query: { q: 'choir' } } });
+  expect(customers.data).toEqual([added.data]);
+  const ofBrand = await client.GET('/customers');
+  expect([ofBrand.response.status, ofBrand.error?.error]).toEqual([403, 'ScopeViolation']);
 });
 
 test('the generated client types refusals by status', () => {

@@ -43,6 +43,7 @@ func register(server string) string {
 func main() {
 	var known struct {
 		Url                             string
+		CommunityKey                    string
 		SpaceId, CommunityId, BookingId int64
 	}
 	must(0, json.Unmarshal([]byte(os.Args[1]), &known))
@@ -92,7 +93,22 @@ func main() {
 	statuses["listWebhooks"] = must(client.ListWebhooksWithResponse(ctx)).StatusCode()
 	statuses["deleteWebhook"] = must(client.DeleteWebhookWithResponse(ctx, registered.JSON201.Id)).StatusCode()
 
+	to := MoveBooking{StartTime: &types.Date{Time: date.AddDate(0, 0, 1)}}
+	asked := must(client.MoveBookingWithResponse(ctx, booked.JSON201.Id, to))
+	// The community takes the move by asking for the same.
+	houseSource := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: known.CommunityKey})
+	house := must(NewClientWithResponses(known.Url+"/api/v1", WithHTTPClient(oauth2.NewClient(ctx, houseSource))))
+	moved := must(house.MoveBookingWithResponse(ctx, asked.JSON200.Id, to))
+	statuses["moveBooking"] = moved.StatusCode()
+	added := must(house.CreateCustomerWithResponse(ctx, CreateCustomer{Name: "Choir"}))
+	statuses["createCustomer"] = added.StatusCode()
+	search := "choir"
+	customers := must(house.ListCustomersWithResponse(ctx, &ListCustomersParams{Q: &search}))
+	statuses["listCustomers"] = customers.StatusCode()
+
 	done := map[string]any{
+		"moved":      []any{moved.JSON200.Date, moved.JSON200.Status},
+		"customers":  []string{(*customers.JSON200)[0].Name},
 		"refreshed":  must(source.Token()).AccessToken != first,
 		"statuses":   statuses,
 		"totalPrice": booked.JSON201.TotalPrice,

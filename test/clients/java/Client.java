@@ -13,15 +13,19 @@ import java.security.MessageDigest;
 import java.time.LocalDate;
 import java.util.Base64;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.api.BookingsApi;
+import org.openapitools.client.api.CustomersApi;
 import org.openapitools.client.api.ReviewsApi;
 import org.openapitools.client.api.SpacesApi;
 import org.openapitools.client.api.WebhooksApi;
 import org.openapitools.client.model.BookingStatus;
 import org.openapitools.client.model.CreateBooking;
+import org.openapitools.client.model.CreateCustomer;
 import org.openapitools.client.model.CreateWebhook;
+import org.openapitools.client.model.MoveBooking;
 
 /** Signs in and refreshes with the JDK's HttpURLConnection, and calls every operation with a client that openapi-generator generates. */
 public class Client {
@@ -79,8 +83,21 @@ public class Client {
     statuses.put("createWebhook", registered.getStatusCode());
     statuses.put("listWebhooks", webhooks.listWebhooksWithHttpInfo().getStatusCode());
     statuses.put("deleteWebhook", webhooks.deleteWebhookWithHttpInfo(registered.getData().getId()).getStatusCode());
+    var to = new MoveBooking().startTime(date.plusDays(1));
+    long id = bookings.moveBookingWithHttpInfo(booked.getData().getId(), to).getData().getId();
+    // The community takes the move by asking for the same.
+    ApiClient house = new ApiClient().setBasePath(client.getBasePath());
+    house.setBearerToken(known.get("communityKey").getAsString());
+    var moved = new BookingsApi(house).moveBookingWithHttpInfo(id, to);
+    statuses.put("moveBooking", moved.getStatusCode());
+    CustomersApi customers = new CustomersApi(house);
+    statuses.put("createCustomer", customers.createCustomerWithHttpInfo(new CreateCustomer().name("Choir")).getStatusCode());
+    var listed = customers.listCustomersWithHttpInfo("choir");
+    statuses.put("listCustomers", listed.getStatusCode());
     Map<String, Object> done = new LinkedHashMap<>();
     done.put("statuses", statuses);
+    done.put("moved", List.of(moved.getData().getDate().toString(), moved.getData().getStatus().getValue()));
+    done.put("customers", List.of(listed.getData().get(0).getName()));
     done.put("totalPrice", booked.getData().getTotalPrice());
     done.put("charged", history.getData().get(1).getChanges().get("charge").getTo());
     return done;
