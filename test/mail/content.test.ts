@@ -128,8 +128,8 @@ http://localhost:3000/console/bookings/`);
     for (const sample of made.samples.filter(({ kind }) => !['RoleChanged', 'PasswordChanged'].includes(kind))) {
       const before = await written(sample);
       const message = await compose({ ...sample, mail: { ...sample.mail, userId: ids[sample.to] } });
-      if (amount.test(before.text)) withAmounts += 1;
       if ('skipped' in message) continue;
+      if (amount.test(before.text)) withAmounts += 1;
       expect([sample.kind, message.subject]).toEqual([sample.kind, before.subject]);
       expect([sample.kind, amount.exec(`${message.text} ${message.html}`)?.[0]]).toEqual([sample.kind, undefined]);
     }

@@ -140,6 +140,13 @@ describe('who hears of an event by default', () => {
   );
 });
 
+test('mails about a request name its series, so that they go out together', async () => {
+  const series = '0b5f3c1e-5f1d-4c53-9d0a-6f3f5a0c1d40';
+  const mails = await mailsOf(requested({ series }));
+  expect(mails.map(({ about }) => about.series)).toEqual(NOT_VIEWERS.map(() => series));
+  expect((await mailsOf(request)).every(({ about }) => !('series' in about))).toBe(true);
+});
+
 describe('a user who did it', () => {
   it('gets no mail about it, though the colleagues do', async () => {
     const given = { actor: byUser('c-manager'), wasApproved: true };

@@ -1,7 +1,7 @@
 import { accountKey } from '../../src/domain/account.ts';
 import { wants } from '../../src/mail/preferences.ts';
 import { accountOf } from './faces.ts';
-import { CHOSEN_KINDS, type ChosenKind } from './mail-choices.ts';
+import type { ChosenKind } from './mail-choices.ts';
 import type { Member, Model } from './model.ts';
 import type { ModelledService } from './modelled-service.ts';
 import { same } from './same.ts';
@@ -12,7 +12,7 @@ export async function compareChoices(
   model: Model,
   members: readonly Member[],
   spaces: readonly { readonly id: number; readonly communityId: number }[],
-  kinds: readonly ChosenKind[] = CHOSEN_KINDS,
+  kinds: readonly ChosenKind[],
 ): Promise<void> {
   for (const member of members) {
     const role = model.roleOf(member);

@@ -77,7 +77,7 @@ export type Booking = Interval & {
   readonly dto: Record<string, unknown> &
     Readonly<Record<'id' | 'startHour' | 'endHour', number> & { date: LocalDate }>;
   readonly space: Space;
-  readonly move?: Move | undefined;
+  move?: Move | undefined;
   readonly brandId: number;
   readonly message?: string;
   readonly madeAt: number;
@@ -196,8 +196,9 @@ export class Model {
   runScheduler(): void {
     for (const booking of this.#bookings.values()) {
       if (booking.status === 'Pending' && booking.expiresAt <= this.now) this.#cancel(booking, 'System');
-      if (booking.status === 'Approved' && booking.until <= this.now)
-        Object.assign(booking, { status: 'Completed', move: undefined });
+      if (booking.status !== 'Approved' || booking.until > this.now) continue;
+      booking.status = 'Completed';
+      booking.move = undefined;
     }
   }
 
@@ -424,7 +425,7 @@ export class Model {
     if (why !== undefined) return refused(why);
     if (isSame) return this.#agree(booking, space, move, by);
     const asked: Move = { askedBy: caller.kind, askedAt: new Date(this.now).toISOString(), to, totalPrice };
-    Object.assign(booking, { move: asked });
+    booking.move = asked;
     const others = partiesOf(booking).filter(({ kind }) => kind !== caller.kind);
     this.mails.tell({ kind: 'BookingMoveAsked', parties: others, booking, by: userOf(by) });
     return { status: 200, body: this.#dtoOf(booking) };
@@ -439,7 +440,7 @@ export class Model {
     const { move } = booking;
     if (move === undefined || !this.#canMove(booking)) return refused('BookingNotAllowed');
     if (!accepts) {
-      Object.assign(booking, { move: undefined });
+      booking.move = undefined;
       const others = partiesOf(booking).filter(({ kind }) => kind !== caller.kind);
       this.mails.tell({ kind: 'BookingMoveEnded', parties: others, booking, by: userOf(by) });
       return { status: 200 };
@@ -668,7 +669,8 @@ export class Model {
 
   /** The other party hears of it, and on the side that ended it the colleagues; of a declined request the brand alone. */
   #cancel(booking: Booking, ender: Party['kind'] | 'System', by?: string): void {
-    Object.assign(booking, { status: 'Cancelled', move: undefined });
+    booking.status = 'Cancelled';
+    booking.move = undefined;
     this.#tell('BookingCancelled', booking);
     const both = partiesOf(booking);
     if (booking.wasApproved || ender === 'Brand')

@@ -71,7 +71,6 @@ function isOwn({ event }: LoggedEvent, _: number, all: readonly LoggedEvent[]): 
   return !MOVE_TYPES.has(event.type);
 }
 const MOVE_TYPES: ReadonlySet<string> = new Set<EventType>([
-  'BookingMoveAsked',
   'BookingMoveAgreed',
   'BookingMoved',
   'BookingMoveEnded',
