@@ -142,6 +142,11 @@ export class Page {
     return this.headers.get('content-security-policy') ?? '';
   }
 
+  /** The token of its forms. @throws if no user is signed in */
+  get csrf(): string {
+    return this.form('/sign-out').body.get('csrf') ?? '';
+  }
+
   get title(): string {
     return /<title>(.*?)<\/title>/.exec(this.text)?.[1] ?? '';
   }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Browser, type Page } from '../browser.ts';
 import { type Running, startDemo } from './console.fixture.ts';
+import { crawl } from './crawl.ts';
 import { endSession } from './end-session.ts';
 
 type User = { readonly email: string; readonly password: string };
@@ -20,21 +21,10 @@ const signedIn = async (user: User) => {
   return browser;
 };
 
-/** One page of each kind that links lead to: ids and queries make no other kind. */
+/** One page of each kind that links lead to. */
 async function everyPage(browser: Browser): Promise<readonly Page[]> {
-  const seen = new Map<string, Page | undefined>();
-  const waiting = ['/console'];
-  for (const path of waiting) {
-    const kind = path.split('?', 1)[0]?.replaceAll(/\d+|wh_\w+|[\da-f-]{36}/g, '0') ?? '';
-    if (seen.has(kind) || /\.(?:csv|ics|js|css|png|svg|webp)$/.test(kind)) continue;
-    seen.set(kind, undefined);
-    const page = await browser.open(path);
-    if (page.status !== 200 || !page.headers.get('content-type')?.startsWith('text/html')) continue;
-    seen.set(kind, page);
-    for (const [, href = ''] of page.text.matchAll(/<a\b[^>]* href="(\/console[^"#]*)"/g))
-      waiting.push(href.replaceAll('&amp;', '&'));
-  }
-  return [...seen.values()].filter((page) => page !== undefined);
+  const pages = [...(await crawl(browser, ['/console'])).values()];
+  return pages.filter(({ status, headers }) => status === 200 && headers.get('content-type')?.startsWith('text/html'));
 }
 
 type FilledForm = {

@@ -18,8 +18,6 @@ const OTHER_STATES: Readonly<Record<string, readonly string[]>> = {
   'the calendar of the browser beside a field': ['.native'],
   'an app that is connected, or asks for it': ['.given', '.claims'],
   'a request that was just answered, or needs a confirmation': ['.decided', 'p:first-child', '.to-approve'],
-  'a request of several days': ['.series-days'],
-  'a brand that has to be let in first': ['.about-brand'],
   'few spaces, or one whose events end at half hours': ['.ruler', '.halves'],
   'a sheet at the door': ['.door'],
   'photos that are being sent': ['.uploads progress', '.dragged'],

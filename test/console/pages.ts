@@ -2,7 +2,7 @@ import type { DemoUser } from '../../src/demo/demo-file.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { defined } from '../../src/domain/defined.ts';
-import { brandId, communityId } from '../../src/domain/ids.ts';
+import { type BrandId, brandId, communityId, spaceId } from '../../src/domain/ids.ts';
 import { MAX_INVITATIONS, THREAD_MESSAGE } from '../../src/domain/limits.ts';
 import { picked } from '../../src/domain/picked.ts';
 import type { Role } from '../../src/domain/roles.ts';
@@ -118,6 +118,20 @@ async function keepMail({ service: { core }, url }: Running): Promise<string> {
   return id;
 }
 
+/** A request of the brand for five days, on pages of their own in the inbox. @returns its first day, and the request for it */
+async function addSeries(
+  { service }: Running,
+  brand: BrandId,
+): Promise<{ readonly date: string; readonly id: number }> {
+  const dates = Array.from({ length: 5 }, (_, index) => inDays(300 + index));
+  const ids: number[] = [];
+  for (const date of dates) {
+    const details = { spaceId: spaceId(1), date, startHour: 12, series: '0b5f3c1e-5f1d-4c53-9d0a-6f3f5a0c1d40' };
+    ids.push(accepted(await service.core.commands.bookings.request({ brandId: brand, details }, CONTEXT)).bookingId);
+  }
+  return { date: inDays(300), id: ids[0] ?? 0 };
+}
+
 async function memberOf({ service }: Running, account: Account, role: Role): Promise<DemoUser> {
   const user = { email: `${role}.${account.kind}@example.com`.toLowerCase(), password: 'correct horse battery' };
   accepted(await service.core.users.add({ ...user, accounts: [account], role }, CONTEXT));
@@ -152,6 +166,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   await addFeeds(running, account, spaces[0]?.spaceId);
   await addFailedMails(running);
   const links = await addLinks(running, account);
+  const series = await addSeries(running, brandId(brand.id));
   const kept = await keepMail(running);
   const longWord = 'x'.repeat(200);
   const viewer = await memberOf(running, account, 'Viewer');
@@ -161,6 +176,8 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     question: `questions/${longest}-${brand.id}`,
     overview: 'overview',
     inbox: 'inbox',
+    'inbox-series': `inbox?from=${series.date}`,
+    series: `inbox/series/${series.id}`,
     month: 'calendar',
     week: `calendar/week/${busyDay}`,
     'week-now': 'calendar/week',
@@ -240,6 +257,8 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     bookings: 'bookings',
     'bookings-past': 'bookings?when=past',
     booking: 'bookings/3',
+    'booking-series': `bookings/${series.id}`,
+    'withdraw-series': `bookings/${series.id}/withdraw-series`,
     reviews: 'reviews',
     charges: 'charges',
     history: 'history',
@@ -288,6 +307,8 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   const ofDesk = {
     ...picked(ofCommunity, ['overview', 'inbox', 'day-booking', 'bookings', 'booking-waiting', 'booking-completed']),
     ...picked(ofCommunity, [
+      'inbox-series',
+      'series',
       'customers',
       'customer',
       'booking-enter',
@@ -297,7 +318,16 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
       'history-of-space',
     ]),
   };
-  const ofPlanner = picked(ofBrand, ['overview', 'find', 'find-space', 'find-compare', 'bookings', 'booking']);
+  const ofPlanner = picked(ofBrand, [
+    'overview',
+    'find',
+    'find-space',
+    'find-compare',
+    'bookings',
+    'booking',
+    'booking-series',
+    'withdraw-series',
+  ]);
   const pages = (who: PageOf['who'], user: DemoUser | undefined, paths: Readonly<Record<string, string>>) =>
     Object.entries(paths).map(([name, path]) => ({
       name: `${who}-${name}`,

@@ -1,3 +1,4 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Account, accountKey } from '../../src/domain/account.ts';
 import { brandId, cents, communityId, spaceId } from '../../src/domain/ids.ts';
@@ -8,24 +9,51 @@ import { BY_OPERATOR } from '../auth/change-log.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { Browser, type Page } from '../browser.ts';
 import { inDays } from '../in-days.ts';
-import { connect } from '../mcp/connected-client.ts';
+import { callOperations, callTools } from './app-calls.ts';
 import type { Running } from './console.fixture.ts';
+import { crawl } from './crawl.ts';
 import { type PageOf, startBusyPages } from './pages.ts';
 
 /** A member without amounts finds none on any face, where the same search finds them for others. */
 
 const PASSWORD = 'correct horse battery';
-const SCOPE = 'service.api.read service.api.write service.api.customers';
+const SCOPE = 'service.api.read service.api.write service.api.webhooks service.api.customers';
+const MCP_SCOPE = 'service.mcp service.mcp.customers';
 /** Requests with a higher total must be confirmed: about half of those in the store. */
 const CONFIRM_ABOVE = '400';
 /** What no text but an amount has: a fee of 317.43, and the 15 % on top of it. */
 const ODD_FEE = 317_43;
 
 type Kind = Account['kind'];
-const BLIND: Readonly<Record<Kind, Role>> = {
-  Community: 'CoordinatorWithoutAmounts',
-  Brand: 'CoordinatorWithoutAmounts',
+type Sent = { readonly method?: string; readonly body?: object; readonly etag?: string };
+const BLIND = 'CoordinatorWithoutAmounts';
+/** The operations and tools whose answers have amounts, for those who see them. */
+const PRICED: Readonly<Record<Kind, { readonly operations: readonly string[]; readonly tools: readonly string[] }>> = {
+  Community: {
+    operations: [
+      ...['createCustomer', 'getBooking', 'getBookingHistory', 'getSpace'],
+      ...['listBookings', 'listCustomers', 'listSpaces', 'moveBooking'],
+    ],
+    tools: ['add_customer', 'booking_history', 'find_spaces', 'list_bookings', 'list_customers'],
+  },
+  Brand: {
+    operations: [
+      ...['createBooking', 'getBooking', 'getBookingHistory', 'getSpace'],
+      ...['listBookings', 'listSpaces', 'moveBooking'],
+    ],
+    tools: [
+      ...['booking_history', 'cancel_booking', 'find_spaces'],
+      ...['list_bookings', 'move_booking', 'request_booking'],
+    ],
+  },
 };
+/** Those that the kind of account or the role of a Coordinator does not have. */
+const NOT_ALLOWED: Readonly<Record<Kind, readonly string[]>> = {
+  Community: ['createBooking', 'listWebhooks', 'createWebhook', 'deleteWebhook'],
+  Brand: ['listCustomers', 'createCustomer', 'listWebhooks', 'createWebhook', 'deleteWebhook'],
+};
+/** In days from today. */
+const FREE_DAY: Readonly<Record<Kind, number>> = { Community: 80, Brand: 110 };
 
 let running: Running;
 let pages: readonly PageOf[];
@@ -147,23 +175,13 @@ const MORE: Readonly<Record<Kind, readonly string[]>> = {
   ],
 };
 
-/** The pages that the tests of every page know, and some that only this role has, as a member with this role sees them. */
+/** The pages that the tests of every page know, and those that links lead to, as a member with this role sees them. */
 async function everyPage(kind: Kind, role: Role): Promise<ReadonlyMap<string, Page>> {
   const browser = await signedIn(kind, role);
   const paths = pages.filter(({ who }) => who === kind.toLowerCase()).map(({ path }) => path);
   const own =
     kind === 'Community' ? [`customers/${customer}`, `bookings/${approved}`, `bookings/${approved}/cancel`] : [];
-  const opened = new Map<string, Page>();
-  for (const path of [...paths, ...[...MORE[kind], ...own].map((one) => `/console/${one}`)])
-    opened.set(path, await browser.open(path));
-  // Pages that only links lead to.
-  for (const page of [...opened.values()])
-    for (const [, href = ''] of page.text.matchAll(/<a\b[^>]* href="(\/console[^"#]*)"/g)) {
-      const path = href.replaceAll('&amp;', '&');
-      const kindOf = (one: string) => one.split('?', 1)[0]?.replaceAll(/\d+|wh_\w+|[\da-f-]{36}/g, '0');
-      if ([...opened.keys()].every((one) => kindOf(one) !== kindOf(path))) opened.set(path, await browser.open(path));
-    }
-  return opened;
+  return crawl(browser, [...paths, ...[...MORE[kind], ...own].map((one) => `/console/${one}`)]);
 }
 
 describe.each(['Community', 'Brand'] as const)('a member of a %s', (kind) => {
@@ -207,114 +225,112 @@ describe.each(['Community', 'Brand'] as const)('a member of a %s', (kind) => {
     expect(priced.some((path) => path.startsWith(kind === 'Community' ? 'calendar/week/' : 'find/1?date='))).toBe(true);
   });
 
-  test('gets no amounts in an app over REST and MCP, and cannot choose by them', { timeout: 60_000 }, async () => {
-    const answers = async (role: Role) => {
-      const consent = { email: emailOf(kind, role), password: PASSWORD, account: accountKey(accounts[kind]) };
-      const { access_token: token } = await (await TestApp.register(running.url)).tokens({ ...consent, scope: SCOPE });
-      const get = async (path: string, etag = '') => {
-        const headers = { authorization: `Bearer ${token}`, 'if-none-match': etag };
-        const answer = await fetch(`${running.url}/api/v1${path}`, { headers });
-        return { status: answer.status, text: await answer.text(), etag: answer.headers.get('etag') ?? '' };
-      };
-      const id = kind === 'Community' ? approved : 3;
-      const paths = [
-        '/spaces',
-        '/spaces?guests=2',
-        '/spaces/1',
-        '/bookings',
-        `/bookings/${id}`,
-        `/bookings/${id}/history`,
-      ];
-      const rest: Awaited<ReturnType<typeof get>>[] = [];
-      for (const path of [...paths, ...(kind === 'Community' ? ['/customers'] : [])]) rest.push(await get(path));
-      const chosen = [await get('/spaces?maxPrice=100'), await get('/spaces?sort=price')];
-      const { client } = await connect(running.url, consent);
-      const call = async (name: string, input = {}) =>
-        JSON.stringify(await client.callTool({ name, arguments: input }));
-      const tools = [
-        await call('find_spaces', { limit: 500 }),
-        await call('list_bookings', { limit: 500 }),
-        await call('booking_history', { bookingId: id }),
-      ];
-      const refused = [await call('find_spaces', { maxPrice: 100 }), await call('find_spaces', { sort: 'price' })];
-      await client.close();
-      return { rest, tools, chosen, refused, get, token };
+  /** Every operation and tool, called by an app of a member with this role. */
+  async function inApp(role: Role, day: number) {
+    const consent = { email: emailOf(kind, role), password: PASSWORD, account: accountKey(accounts[kind]) };
+    const tokenFor = async (resource: 'api' | 'mcp', scope: string) => {
+      const app = await TestApp.register(running.url);
+      return `Bearer ${(await app.tokens({ ...consent, resource, scope })).access_token}`;
     };
-    const [blind, seeing] = [await answers(BLIND[kind]), await answers('Manager')];
-    expect(blind.rest.map(({ status, text }) => [status, amountIn(text)])).toEqual(
-      blind.rest.map(() => [200, undefined]),
-    );
-    expect(seeing.rest.map(({ text }) => amountIn(text))).not.toContain(undefined);
-    expect(blind.tools.map(amountIn)).toEqual(blind.tools.map(() => undefined));
-    expect(blind.tools.every((text) => !text.includes('isError'))).toBe(true);
-    expect(seeing.tools.map((text) => /totalPrice/.test(text))).toEqual(seeing.tools.map(() => true));
+    const authorization = await tokenFor('api', SCOPE);
+    const send = async (path: string, { method = 'GET', body, etag = '' }: Sent = {}) => {
+      const headers = { authorization, 'if-none-match': etag, 'content-type': 'application/json' };
+      const sent = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+      const answer = await fetch(`${running.url}/api/v1${path}`, sent);
+      return { status: answer.status, text: await answer.text(), etag: answer.headers.get('etag') ?? '' };
+    };
+    const bookingId = kind === 'Community' ? approved : 3;
+    const known = { bookingId, movedId: approved, spaceId: 1, communityId: accounts.Community.id, day };
+    const operations = await callOperations(send, known);
+    const client = new Client({ name: 'test', version: '1' });
+    const requestInit = { headers: { authorization: await tokenFor('mcp', MCP_SCOPE) } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${running.url}/mcp`), { requestInit }));
+    const tools = await callTools(client, { ...known, day: day + 2 });
+    const find = async (input: Record<string, unknown>) =>
+      JSON.stringify(await client.callTool({ name: 'find_spaces', arguments: input }));
+    const refused = [await find({ maxPrice: 100 }), await find({ sort: 'price' })];
+    await client.close();
+    return { operations, tools, refused, send };
+  }
+  const withAmounts = (texts: ReadonlyMap<string, { readonly text: string } | string>) =>
+    [...texts]
+      .filter(([, text]) => amountIn(typeof text === 'string' ? text : text.text) !== undefined)
+      .map(([name]) => name);
+
+  test('gets no amounts in an app over REST and MCP, and cannot choose by them', { timeout: 60_000 }, async () => {
+    const [blind, seeing] = [await inApp(BLIND, FREE_DAY[kind]), await inApp('Manager', FREE_DAY[kind] + 10)];
+    expect(withAmounts(blind.operations)).toEqual([]);
+    expect(withAmounts(blind.tools)).toEqual([]);
+    expect(withAmounts(seeing.operations).toSorted()).toEqual(PRICED[kind].operations);
+    expect(withAmounts(seeing.tools).toSorted()).toEqual(PRICED[kind].tools);
+    const done = ({ operations, tools }: typeof blind) => [
+      ...[...operations].filter(([, { status }]) => status >= 400).map(([name]) => name),
+      ...[...tools].filter(([, text]) => text.includes('"isError":true')).map(([name]) => name),
+    ];
+    expect(done(blind)).toEqual(NOT_ALLOWED[kind]);
+    expect([...seeing.tools.keys()]).toEqual([...blind.tools.keys()]);
     // The rest is the same.
-    const withoutPrices = (text: string) => JSON.parse(text)[0]?.name ?? JSON.parse(text).name;
-    expect(withoutPrices(blind.rest[0]?.text ?? '')).toBe(withoutPrices(seeing.rest[0]?.text ?? ''));
-    for (const { status, text } of blind.chosen)
+    const [name, same] = [blind, seeing].map(
+      ({ operations }) => JSON.parse(operations.get('getSpace')?.text ?? '').name,
+    );
+    expect([typeof name, name]).toEqual(['string', same]);
+    for (const path of ['/spaces?maxPrice=100', '/spaces?sort=price']) {
+      const { status, text } = await blind.send(path);
       expect([status, JSON.parse(text)]).toMatchObject([403, { error: 'InsufficientPermissions' }]);
-    expect(seeing.chosen.map(({ status }) => status)).toEqual([200, 200]);
+      expect((await seeing.send(path)).status).toBe(200);
+    }
     for (const text of blind.refused) expect(text).toContain('InsufficientPermissions');
     for (const text of seeing.refused) expect(text).not.toContain('InsufficientPermissions');
-    const added = async (customerOf: object) => {
-      const headers = { authorization: `Bearer ${blind.token}`, 'content-type': 'application/json' };
-      const answer = await fetch(`${running.url}/api/v1/customers`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify(customerOf),
-      });
-      return [answer.status, amountIn(await answer.text())];
-    };
     if (kind === 'Community') {
-      expect(await added({ name: 'Band', discountPercent: 5 })).toEqual([403, undefined]);
-      expect(await added({ name: 'Band', contact: 'Ada' })).toEqual([201, undefined]);
+      const body = { name: 'Band', discountPercent: 5 };
+      const { status, text } = await blind.send('/customers', { method: 'POST', body });
+      expect([status, amountIn(text)]).toEqual([403, undefined]);
     }
     // What a client has stored is not current for a member who sees other fields.
-    expect((await blind.get('/spaces/1', seeing.rest[2]?.etag)).status).toBe(200);
+    const { etag = '' } = seeing.operations.get('getSpace') ?? {};
+    expect((await blind.send('/spaces/1', { etag })).status).toBe(200);
   });
 });
 
 describe('a Coordinator without amounts', () => {
-  const CONSOLE = '/console';
-
   test('cannot find out an amount by a filter, an order or a search', async () => {
-    const [desk, planner] = [await signedIn('Community', BLIND.Community), await signedIn('Brand', BLIND.Brand)];
+    const [desk, planner] = [await signedIn('Community', BLIND), await signedIn('Brand', BLIND)];
     const tried = [
-      await desk.open(`${CONSOLE}/inbox?min=100`),
-      await desk.open(`${CONSOLE}/inbox?max=100`),
-      await planner.open(`${CONSOLE}/find?max=100`),
-      await planner.open(`${CONSOLE}/find?sort=price`),
+      await desk.open(`/console/inbox?min=100`),
+      await desk.open(`/console/inbox?max=100`),
+      await planner.open(`/console/find?max=100`),
+      await planner.open(`/console/find?sort=price`),
     ];
     for (const page of tried)
       expect([page.status, page.text]).toEqual([422, expect.stringContaining('You do not see amounts')]);
-    const csrf = (await desk.open(`${CONSOLE}/inbox`)).form('/console/sign-out').body.get('csrf') ?? '';
+    const { csrf } = await desk.open('/console/inbox');
     const body = new URLSearchParams({ csrf, all: 'yes', list: 'min=100', reason: 'No' });
-    const all = await desk.request(`${CONSOLE}/inbox/decline`, { method: 'POST', body });
+    const all = await desk.request(`/console/inbox/decline`, { method: 'POST', body });
     expect((await desk.open(all.location ?? expect.fail())).flash).toContain('fix the filter first');
   });
 
   test('approves what needs no confirmation, and leaves the rest to others, one by one and several at once', async () => {
     const { core } = running.service;
     const statusOf = async (id: number) => (await core.queries.bookings.get(accounts.Community, id))?.status;
-    const desk = await signedIn('Community', BLIND.Community);
-    const page = await desk.open(`${CONSOLE}/bookings/${dear}`);
+    const desk = await signedIn('Community', BLIND);
+    const page = await desk.open(`/console/bookings/${dear}`);
     expect(page.text).toContain('A member who sees amounts has to approve it');
     expect(page.text).not.toContain(`/bookings/${dear}/approve`);
-    const csrf = page.form('/console/sign-out').body.get('csrf') ?? '';
+    const { csrf } = page;
     const send = async (path: string, fields: Readonly<Record<string, string>>) => {
       const answer = await desk.request(path, { method: 'POST', body: new URLSearchParams({ csrf, ...fields }) });
       return answer.location === undefined ? answer : desk.open(answer.location);
     };
     const confirmed = String((await core.queries.bookings.get(accounts.Community, dear))?.totalPrice);
-    const refused = await send(`${CONSOLE}/bookings/${dear}/approve`, { confirmed });
+    const refused = await send(`/console/bookings/${dear}/approve`, { confirmed });
     expect(refused.flash).toContain('A member who sees amounts has to approve it');
-    const lower = await send(`${CONSOLE}/bookings/${cheap}/approve`, { eventFee: '1' });
+    const lower = await send(`/console/bookings/${cheap}/approve`, { eventFee: '1' });
     expect(lower.status).toBe(403);
     expect([await statusOf(dear), await statusOf(cheap)]).toEqual(['Pending', 'Pending']);
 
     const several = new URLSearchParams({ csrf });
     for (const id of [dear, cheap]) several.append('id', String(id));
-    const answer = await desk.request(`${CONSOLE}/inbox/approve`, { method: 'POST', body: several });
+    const answer = await desk.request(`/console/inbox/approve`, { method: 'POST', body: several });
     const { flash, text } = await desk.open(answer.location ?? expect.fail());
     expect(flash).toContain('1 request approved');
     expect(flash).toContain('A member who sees amounts has to approve it');
@@ -324,9 +340,9 @@ describe('a Coordinator without amounts', () => {
 
   test('enters a booking at the agreed price, and cannot give one; what was agreed stays when contact and note change', async () => {
     const { core } = running.service;
-    const desk = await signedIn('Community', BLIND.Community);
+    const desk = await signedIn('Community', BLIND);
     const day = inDays(77);
-    const page = await desk.open(`${CONSOLE}/bookings/enter?space=1&date=${day}&customer=%23${customer}`);
+    const page = await desk.open(`/console/bookings/enter?space=1&date=${day}&customer=%23${customer}`);
     expect(page.text).not.toContain('name="eventFee"');
     const typed = { customer: `#${customer}`, startHour: '10', eventFee: '1.00' };
     expect((await desk.send(page, '/bookings/enter', typed)).status).toBe(403);
@@ -341,18 +357,18 @@ describe('a Coordinator without amounts', () => {
       limit: 100,
     });
     expect(bookings.find(({ brandId: id }) => id === customer)?.eventFee).toBe(ODD_FEE + 2);
-    await desk.send(await desk.open(`${CONSOLE}/customers/${customer}`), `/customers/${customer}`, { note: 'Sings.' });
+    await desk.send(await desk.open(`/console/customers/${customer}`), `/customers/${customer}`, { note: 'Sings.' });
     const kept = await core.queries.customers.get(communityId(accounts.Community.id), brandId(customer));
     expect(kept).toMatchObject({ note: 'Sings.', discountPercent: 17, fees: [{ eventFee: ODD_FEE + 2 }] });
   });
 
   test('cancels and requests without being told a price', async () => {
-    const [desk, planner] = [await signedIn('Community', BLIND.Community), await signedIn('Brand', BLIND.Brand)];
-    const path = `${CONSOLE}/bookings/${approved}/cancel`;
+    const [desk, planner] = [await signedIn('Community', BLIND), await signedIn('Brand', BLIND)];
+    const path = `/console/bookings/${approved}/cancel`;
     const cancelled = await desk.send(await desk.open(path), path, { reason: 'We are sorry.' });
     expect(cancelled.flash).toContain('What was charged was refunded');
     expect(amountIn(cancelled.text)).toBeUndefined();
-    const form = await planner.open(`${CONSOLE}/find/1?date=${inDays(78)}`);
+    const form = await planner.open(`/console/find/1?date=${inDays(78)}`);
     expect(form.text).not.toContain('name="price"');
     const requested = await planner.send(form, '/find/1', { startHour: '12' });
     expect(requested.flash).toContain('Request sent');
