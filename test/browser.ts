@@ -1,3 +1,4 @@
+type Credentials = { readonly email: string; readonly password: string };
 type Fields = Readonly<Record<string, string | readonly string[]>>;
 type Request = {
   readonly method?: 'GET' | 'POST';
@@ -19,6 +20,13 @@ export class Browser {
   constructor(origin: string, headers: Readonly<Record<string, string>> = {}) {
     this.#origin = origin;
     this.#headers = headers;
+  }
+
+  /** A browser in which a user has signed in to the console. */
+  static async signedIn(origin: string, user: Credentials): Promise<Browser> {
+    const browser = new Browser(origin);
+    await browser.signIn(user);
+    return browser;
   }
 
   cookie(name: string): string | undefined {
@@ -65,7 +73,7 @@ export class Browser {
   }
 
   /** Signs in to the console. */
-  async signIn({ email, password }: { readonly email: string; readonly password: string }): Promise<Page> {
+  async signIn({ email, password }: Credentials): Promise<Page> {
     return this.send(await this.open('/console'), '/sign-in', { email, password });
   }
 

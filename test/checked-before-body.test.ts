@@ -153,9 +153,7 @@ describe('of those who may do less, the body is not read', () => {
   async function signedIn(account: Account, role: Role): Promise<Browser> {
     const email = `${role}.${account.kind}.${account.id}@example.com`.toLowerCase();
     accepted(await service.core.users.add({ email, password: PASSWORD, accounts: [account], role }, BY_OPERATOR));
-    const browser = new Browser(url);
-    await browser.signIn({ email, password: PASSWORD });
-    return browser;
+    return Browser.signedIn(url, { email, password: PASSWORD });
   }
 
   test('nor that of a form which is for another role or another kind of account', async () => {

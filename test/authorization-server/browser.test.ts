@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CHROMIUM, launchChromium, openWindow, type Screen, violationsOn } from '../console/chromium.ts';
-import { type Running, startDemo } from '../console/console.fixture.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { CHROMIUM, openWindow, type Screen, violationsOn } from '../console/chromium.ts';
+import { useDemoInChromium } from '../console/demo-in-chromium.ts';
 import { lacks } from '../lacks.ts';
 import { TestApp } from './test-app.ts';
 
@@ -47,26 +46,20 @@ const NOT_CLIPPED = `[...document.querySelectorAll('.given')]
   .filter((element) => getComputedStyle(element).overflow !== 'clip').map(({ textContent }) => textContent)`;
 
 describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
-  let running: Running;
-  let browser: Browser;
+  const started = useDemoInChromium();
   let app: TestApp;
   /** Checks every hostile client, signed out before each. */
   let window: Awaited<ReturnType<typeof openWindow>>;
   beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
-    app = await TestApp.register(running.url);
-    window = await openWindow(browser, running.url, WIDE);
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.stop();
+    app = await TestApp.register(started.running.url);
+    window = await openWindow(started.browser, started.running.url, WIDE);
   });
 
   test.each(HOSTILE)('%s cannot mislead the user on a wide screen or a phone', async (_what, name, redirect) => {
-    const [{ user }] = running.demo.brands;
+    const [{ user }] = started.running.demo.brands;
     const clientId = `old-${randomBytes(6).toString('hex')}`;
     // As registered before names were checked.
-    await running.service.core.authorizationServer.clients.adapter.upsert(
+    await started.running.service.core.authorizationServer.clients.adapter.upsert(
       clientId,
       {
         client_id: clientId,
@@ -117,9 +110,9 @@ describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
     'an app with a private-use scheme gets its response %s',
     async (_how, width, asked, role, name, error) => {
       const redirect = 'cursor://anysphere.cursor-mcp/oauth/callback';
-      const app = await TestApp.register(running.url, { client_name: 'Cursor', redirect_uris: [redirect] });
+      const app = await TestApp.register(started.running.url, { client_name: 'Cursor', redirect_uris: [redirect] });
       const colorScheme = width === 390 ? 'dark' : 'light';
-      const { context, page, complaints } = await openWindow(browser, running.url, {
+      const { context, page, complaints } = await openWindow(started.browser, started.running.url, {
         width,
         colorScheme,
         script: true,

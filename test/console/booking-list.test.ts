@@ -21,9 +21,7 @@ afterAll(() => service.stop());
 async function signedIn(account: Account): Promise<Browser> {
   const email = `${account.kind}-${account.id}@lists.example`.toLowerCase();
   accepted(await service.core.users.add({ email, password, accounts: [account] }, BY_OPERATOR));
-  const browser = new Browser(url);
-  await browser.signIn({ email, password });
-  return browser;
+  return Browser.signedIn(url, { email, password });
 }
 
 async function requested(brand: { readonly id: number }, space: number, date: string, startHour: number) {

@@ -1,12 +1,12 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
 import { lacks } from '../lacks.ts';
-import { CHROMIUM, launchChromium, openWindow, type Screen, signIn, signInOnce } from './chromium.ts';
-import { type Running, startDemo } from './console.fixture.ts';
+import { CHROMIUM, openWindow, type Screen, signIn } from './chromium.ts';
+import { useDemoInChromium } from './demo-in-chromium.ts';
 
 const WIDE: Screen = { width: 1280, colorScheme: 'light', script: true };
 /** Each task at both widths, in both schemes, with and without JavaScript; between them, each width with and without it. */
@@ -21,20 +21,10 @@ const nameOf = ({ width, colorScheme, script }: Screen) =>
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
 describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
-  let running: Running;
-  let browser: Browser;
+  const started = useDemoInChromium();
   /** The stored sessions of users. Only the tests named "at work" sign in through the form. */
-  let signedIn: ReturnType<typeof signInOnce>;
-  beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
-    signedIn = signInOnce(running.url);
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.stop();
-  });
 
-  const user = (kind: 'communities' | 'brands', index: 0 | 1 = 0) => running.demo[kind][index].user;
+  const user = (kind: 'communities' | 'brands', index: 0 | 1 = 0) => started.running.demo[kind][index].user;
 
   let days = 30;
   const freshDate = (): PlainDate => {
@@ -44,7 +34,7 @@ describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
   async function requested(message: string): Promise<{ id: number; date: PlainDate }> {
     const date = freshDate();
     const command = { brandId: brandId(1), details: { spaceId: spaceId(1), date, startHour: 10, message } };
-    const outcome = await running.service.core.commands.bookings.request(command, CONTEXT);
+    const outcome = await started.running.service.core.commands.bookings.request(command, CONTEXT);
     if (isRefusal(outcome)) throw new Error(outcome.details);
     return { id: outcome.bookingId, date };
   }
@@ -63,7 +53,7 @@ describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
     async (_, screen) => {
       const approved = await requested('To approve.');
       const declined = await requested('To decline.');
-      const { context, page, complaints } = await openWindow(browser, running.url, screen);
+      const { context, page, complaints } = await openWindow(started.browser, started.running.url, screen);
       await signIn(page, user('communities'));
       await page.goto('/console/inbox');
 
@@ -133,7 +123,7 @@ describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
 
   test.each(OF_BRAND.map((screen) => [nameOf(screen), screen] as const))('a brand at work: %s', async (_, screen) => {
     const date = freshDate();
-    const { context, page, complaints } = await openWindow(browser, running.url, screen);
+    const { context, page, complaints } = await openWindow(started.browser, started.running.url, screen);
     await signIn(page, user('brands'));
     await page.goto('/console/find');
     await page.getByRole('textbox', { name: 'Date' }).fill(date);
@@ -161,7 +151,7 @@ describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
   });
 
   test('a review can be written with the keyboard alone', async () => {
-    const { context, page, complaints } = await openWindow(browser, running.url, WIDE);
+    const { context, page, complaints } = await openWindow(started.browser, started.running.url, WIDE);
     await page.goto('/console/bookings/3');
     // The page focuses this field.
     await page.locator('#email:focus').waitFor();
@@ -187,8 +177,8 @@ describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
   });
 
   test('a week of hours, Christmas in all spaces and a weekly own event are entered with the keyboard alone', async () => {
-    const cookies = await signedIn(user('communities', 1));
-    const { context, page, complaints } = await openWindow(browser, running.url, WIDE, cookies);
+    const cookies = await started.signedIn(user('communities', 1));
+    const { context, page, complaints } = await openWindow(started.browser, started.running.url, WIDE, cookies);
     const terms = {
       name: 'Studio',
       windowStart: 8,
@@ -197,8 +187,8 @@ describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
       eventFee: cents(90_00),
       answerHours: 72,
     };
-    const { catalogue } = running.service.core.commands;
-    const owner = { communityId: communityId(running.demo.communities[1].id) };
+    const { catalogue } = started.running.service.core.commands;
+    const owner = { communityId: communityId(started.running.demo.communities[1].id) };
     const studio = accepted(await catalogue.addSpace({ ...terms, ...owner }, CONTEXT));
     const keys = { pressed: 0 };
     const press = async (key: string) => {
@@ -283,8 +273,10 @@ describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
 
     /** The hours that a brand can book on a date. */
     const open = async (date: string): Promise<string> => {
-      const headers = { authorization: `Bearer ${running.demo.brands[0].apiKey}` };
-      const answer = await fetch(`${running.url}/api/v1/spaces/${studio}/availability?date=${date}`, { headers });
+      const headers = { authorization: `Bearer ${started.running.demo.brands[0].apiKey}` };
+      const answer = await fetch(`${started.running.url}/api/v1/spaces/${studio}/availability?date=${date}`, {
+        headers,
+      });
       const { timeSlots }: { readonly timeSlots: { readonly hour: number; readonly isAvailable: boolean }[] } =
         JSON.parse(await answer.text());
       return timeSlots
@@ -314,8 +306,13 @@ describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
 
   test('a request, a decision and a delivery appear without reloading', async () => {
     const screen = WIDE;
-    const one = await openWindow(browser, running.url, screen, await signedIn(user('communities')));
-    const two = await openWindow(browser, running.url, screen, await signedIn(user('brands')));
+    const one = await openWindow(
+      started.browser,
+      started.running.url,
+      screen,
+      await started.signedIn(user('communities')),
+    );
+    const two = await openWindow(started.browser, started.running.url, screen, await started.signedIn(user('brands')));
     await one.page.goto('/console/inbox');
     const { id } = await requested('Shown at once.');
     await one.page.getByRole('link', { name: '1 new request' }).click();
@@ -344,12 +341,12 @@ describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
   });
 
   test('a form that is being filled in is not replaced by an update', async () => {
-    const stored = await signedIn(user('brands', 1));
-    const { context, page, complaints } = await openWindow(browser, running.url, WIDE, stored);
+    const stored = await started.signedIn(user('brands', 1));
+    const { context, page, complaints } = await openWindow(started.browser, started.running.url, WIDE, stored);
     const date = freshDate();
     await page.goto(`/console/find/1?date=${date}`);
     await page.getByLabel('11:00 to').check();
-    const outcome = await running.service.core.commands.bookings.request(
+    const outcome = await started.running.service.core.commands.bookings.request(
       { brandId: brandId(1), details: { spaceId: spaceId(1), date, startHour: 18 } },
       CONTEXT,
     );
@@ -361,8 +358,8 @@ describe.skipIf(lacks(CHROMIUM))('in Chromium', { timeout: 120_000 }, () => {
   });
 
   test('the slider steps through the statuses of a booking; a secret can be copied', async () => {
-    const stored = await signedIn(user('communities'));
-    const { context, page, complaints } = await openWindow(browser, running.url, WIDE, stored);
+    const stored = await started.signedIn(user('communities'));
+    const { context, page, complaints } = await openWindow(started.browser, started.running.url, WIDE, stored);
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.goto('/console/bookings/1');
     const slider = page.getByRole('slider');

@@ -1,11 +1,10 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { brandId, cents, communityId, type SpaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
 import { lacks } from '../lacks.ts';
-import { CHROMIUM, launchChromium, openWindow, signInOnce, violationsOn } from './chromium.ts';
-import { type Running, startDemo } from './console.fixture.ts';
+import { CHROMIUM, openWindow, violationsOn } from './chromium.ts';
+import { useDemoInChromium } from './demo-in-chromium.ts';
 import { addPlaces, fillDay } from './full-day.ts';
 
 /** Fifteen spaces are open on one day with few bookings; forty with 500 on another. */
@@ -19,23 +18,15 @@ const LIST_BELOW = 704;
 const AXE_WIDTHS = [320, 768, 1920] as const;
 
 describe.skipIf(lacks(CHROMIUM))('the calendar of a community with many spaces', { timeout: 120_000 }, () => {
-  let running: Running;
-  let browser: Browser;
-  let signedIn: ReturnType<typeof signInOnce>;
+  const started = useDemoInChromium();
   let spaceIds: readonly SpaceId[];
   beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
-    signedIn = signInOnce(running.url);
-    const { core } = running.service;
+    const { core } = started.running.service;
     const others = await addPlaces(core, communityId(2), 13);
     await fillDay(core, { communityId: communityId(2), spaceIds: others, date: FEW }, 40);
     spaceIds = await addPlaces(core, communityId(1), 38);
     await fillDay(core, { communityId: communityId(1), spaceIds, date: MANY }, 500);
   }, 120_000);
-  afterAll(async () => {
-    await browser.close();
-    await running.stop();
-  });
 
   /** The windows that tests share, by name. */
   const windows = new Map<string, ReturnType<typeof openWindow>>();
@@ -43,9 +34,9 @@ describe.skipIf(lacks(CHROMIUM))('the calendar of a community with many spaces',
     path: string,
     { index = 0 as 0 | 1, width = 1280, script = true, colorScheme = 'light' as 'light' | 'dark' } = {},
   ) => {
-    const cookies = await signedIn(running.demo.communities[index].user);
+    const cookies = await started.signedIn(started.running.demo.communities[index].user);
     const opened = await windows.getOrInsertComputed(`${index} ${width} ${script}`, () =>
-      openWindow(browser, running.url, { width, colorScheme, script }, cookies),
+      openWindow(started.browser, started.running.url, { width, colorScheme, script }, cookies),
     );
     opened.complaints.length = 0;
     await opened.page.emulateMedia({ media: null, colorScheme });
@@ -172,7 +163,7 @@ describe.skipIf(lacks(CHROMIUM))('the calendar of a community with many spaces',
     'a request is approved beside the plan, and an own event added at an empty hour (JavaScript: %s)',
     async (script) => {
       const day = inDays(script ? 33 : 34);
-      const { core } = running.service;
+      const { core } = started.running.service;
       const [hall] = await core.queries.spaces.list({ kind: 'Community', id: communityId(1) });
       if (hall === undefined) throw new Error('There is no space');
       const command = { brandId: brandId(1), details: { spaceId: hall.spaceId, date: day, startHour: 10 } };
@@ -240,12 +231,12 @@ describe.skipIf(lacks(CHROMIUM))('the calendar of a community with many spaces',
   })`;
 
   test('on a phone, however long a name is, time and status of its booking or own event are shown', async () => {
-    const { closures } = running.service.core.commands;
-    const spaceIds = await addPlaces(running.service.core, communityId(2), 1);
+    const { closures } = started.running.service.core.commands;
+    const spaceIds = await addPlaces(started.running.service.core, communityId(2), 1);
     const title = 'M'.repeat(80);
     const wanted = { communityId: communityId(2), spaceIds, from: FEW, to: FEW, start: 12, until: 13, title };
     accepted(await closures.add({ ...wanted, kind: 'OwnEvent' }, CONTEXT));
-    await fillDay(running.service.core, { communityId: communityId(2), spaceIds, date: FEW }, 4);
+    await fillDay(started.running.service.core, { communityId: communityId(2), spaceIds, date: FEW }, 4);
     const { page } = await open(`/console/calendar/${FEW}`, { index: 1, width: 390 });
     for (const path of [`/console/calendar/${FEW}`, `/console/calendar/${FEW}?space=${spaceIds[0]}`]) {
       await page.goto(path);
@@ -272,7 +263,7 @@ describe.skipIf(lacks(CHROMIUM))('the calendar of a community with many spaces',
       expect(span).toBeLessThanOrEqual(hours);
     }
     // Half an hour is half as high, also where nothing begins at it.
-    const { core } = running.service;
+    const { core } = started.running.service;
     const terms = {
       name: 'Half',
       windowStart: 9,
@@ -303,7 +294,7 @@ describe.skipIf(lacks(CHROMIUM))('the calendar of a community with many spaces',
     await page.getByRole('link', { name: 'Show all, to print them' }).click();
     await page.emulateMedia({ media: 'print' });
     const account = { kind: 'Community', id: communityId(1) } as const;
-    const spaces = await running.service.core.queries.spaces.list(account);
+    const spaces = await started.running.service.core.queries.spaces.list(account);
     for (const width of [703, 725, 1031]) {
       await page.setViewportSize({ width, height: 1000 });
       expect(await page.evaluate('document.documentElement.scrollWidth'), `${width} px`).toBeLessThanOrEqual(width);
@@ -334,7 +325,7 @@ describe.skipIf(lacks(CHROMIUM))('the calendar of a community with many spaces',
     await page.setViewportSize({ width: 720, height: 480 });
     await page.locator('.plan').evaluate((plan) => plan.scrollTo(100, 200));
     const before = await page.evaluate<Sticky>(STICKY);
-    const { core } = running.service;
+    const { core } = started.running.service;
     const [hall] = await core.queries.spaces.list({ kind: 'Community', id: communityId(1) });
     if (hall === undefined) throw new Error('There is no space');
     const command = { brandId: brandId(1), details: { spaceId: hall.spaceId, date: MANY, startHour: 10 } };

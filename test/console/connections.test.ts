@@ -116,7 +116,7 @@ test('a community cannot choose the permission to request bookings', async () =>
 test("another account's key cannot be revoked", async () => {
   const list = await community.open('/console/keys');
   const id = /\/console\/keys\/(key_[\w-]+)\/revoke/.exec(list.text)?.[1];
-  const csrf = (await other.open('/console/keys')).form('/console/keys').body.get('csrf') ?? '';
+  const { csrf } = await other.open('/console/keys');
   const body = new URLSearchParams({ csrf });
   expect((await other.request(`/console/keys/${id}/revoke`, { method: 'POST', body })).status).toBe(404);
 });
@@ -228,7 +228,7 @@ test('with no connected apps, the page explains how to connect one', async () =>
   const page = await community.open('/console/apps');
   expect(page.text).toContain('No connected apps');
   expect(page.text).toContain(`claude mcp add --transport http venue-booking ${running.url}/mcp`);
-  const csrf = page.form('/console/sign-out').body.get('csrf') ?? '';
+  const { csrf } = page;
   const body = new URLSearchParams({ csrf });
   expect((await community.request('/console/apps/nothing/disconnect', { method: 'POST', body })).status).toBe(404);
 });

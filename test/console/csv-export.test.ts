@@ -68,9 +68,7 @@ afterAll(() => service.stop());
 async function signedIn(account: Account): Promise<Browser> {
   const email = `${account.kind}@csv.example`.toLowerCase();
   accepted(await service.core.users.add({ email, password, accounts: [account] }, BY_OPERATOR));
-  const browser = new Browser(url);
-  await browser.signIn({ email, password });
-  return browser;
+  return Browser.signedIn(url, { email, password });
 }
 
 /** The file that a page links to, and its rows by column. */

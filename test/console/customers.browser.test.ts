@@ -1,30 +1,21 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { inDays } from '../in-days.ts';
 import { lacks } from '../lacks.ts';
-import { CHROMIUM, launchChromium, openWindow, signInOnce, wrongOn } from './chromium.ts';
-import { type Running, startDemo } from './console.fixture.ts';
+import { CHROMIUM, openWindow, wrongOn } from './chromium.ts';
+import { useDemoInChromium } from './demo-in-chromium.ts';
 
 /** As many bookings as a desk takes by telephone in a day. */
 const CALLS = 40;
 const CUSTOMERS = 8;
 
 describe.skipIf(lacks(CHROMIUM))('the desk in Chromium', { timeout: 300_000 }, () => {
-  let running: Running;
-  let browser: Browser;
-  beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo({ CONSOLE_WRITES_PER_MINUTE: '1000' }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.stop();
-  });
+  const started = useDemoInChromium({ CONSOLE_WRITES_PER_MINUTE: '1000' });
 
   test('forty bookings by telephone are entered by keyboard alone, each with at most sixty keys', async () => {
-    const [harbour] = running.demo.communities;
-    const cookies = await signInOnce(running.url)(harbour.user);
+    const [harbour] = started.running.demo.communities;
+    const cookies = await started.signedIn(harbour.user);
     const screen = { width: 1280, colorScheme: 'light', script: true } as const;
-    const { page, complaints } = await openWindow(browser, running.url, screen, cookies);
+    const { page, complaints } = await openWindow(started.browser, started.running.url, screen, cookies);
     await page.goto('/console/bookings/enter');
     let keys = 0;
     const press = async (key: string, times = 1) => {

@@ -15,11 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-const signedIn = async (user: User) => {
-  const browser = new Browser(running.url);
-  await browser.signIn(user);
-  return browser;
-};
+const signedIn = (user: User) => Browser.signedIn(running.url, user);
 
 /** One page of each kind that links lead to. */
 async function everyPage(browser: Browser): Promise<readonly Page[]> {

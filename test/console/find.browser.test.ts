@@ -1,11 +1,11 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { cents, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
 import { lacks } from '../lacks.ts';
-import { CHROMIUM, launchChromium, openWindow, signInOnce, wrongOn } from './chromium.ts';
-import { type Running, startDemo } from './console.fixture.ts';
+import { CHROMIUM, openWindow, wrongOn } from './chromium.ts';
+import { useDemoInChromium } from './demo-in-chromium.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 /** 200 characters without a space, so that no line can break. */
@@ -13,31 +13,23 @@ const ENDLESS = 'W'.repeat(200);
 const DATE = inDays(30);
 
 describe.skipIf(lacks(CHROMIUM))('finding and changing spaces in Chromium', { timeout: 120_000 }, () => {
-  let running: Running;
-  let browser: Browser;
-  let signedIn: ReturnType<typeof signInOnce>;
+  const started = useDemoInChromium();
   let endless: number;
   let weekly: number;
   beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
-    signedIn = signInOnce(running.url);
-    const { catalogue } = running.service.core.commands;
+    const { catalogue } = started.running.service.core.commands;
     const terms = { communityId: 1, windowStart: 0, windowEnd: 23, durationHours: 1, answerHours: 72 };
     endless = accepted(await catalogue.addSpace({ ...terms, name: ENDLESS, eventFee: cents(100_00) }, CONTEXT));
     weekly = accepted(await catalogue.addSpace({ ...terms, name: 'قاعة 🎉', eventFee: cents(1_234_50) }, CONTEXT));
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.stop();
   });
 
   /** The windows that tests share, by name. */
   const windows = new Map<string, ReturnType<typeof openWindow>>();
   async function open(who: 'brands' | 'communities', path: string, { width = 1280, script = true } = {}) {
-    const cookies = await signedIn(running.demo[who][0].user);
+    const cookies = await started.signedIn(started.running.demo[who][0].user);
     const screen = { width, colorScheme: 'light', script } as const;
     const window = await windows.getOrInsertComputed(`${who} ${width} ${script}`, () =>
-      openWindow(browser, running.url, screen, cookies),
+      openWindow(started.browser, started.running.url, screen, cookies),
     );
     window.complaints.length = 0;
     await window.page.emulateMedia({ colorScheme: 'light' });
@@ -187,7 +179,7 @@ describe.skipIf(lacks(CHROMIUM))('finding and changing spaces in Chromium', { ti
     await keyboard.type(script ? '1' : '2');
     await keyboard.press('Enter');
     await expect.poll(() => page.locator('.flash').textContent()).toContain('Saved.');
-    const { queries } = running.service.core;
+    const { queries } = started.running.service.core;
     const isOpen = ({ week = [] }: { week?: readonly unknown[] }) => week[6] !== 'closed';
     expect(isOpen((await queries.operator.space(weekly)) ?? {})).toBe(!script);
     expect(complaints).toEqual([]);
@@ -196,7 +188,7 @@ describe.skipIf(lacks(CHROMIUM))('finding and changing spaces in Chromium', { ti
   test('when two people change a space concurrently, the second sees both versions', async () => {
     const path = `/console/spaces/${weekly}`;
     const { page } = await open('communities', path, { width: 390 });
-    const { catalogue } = running.service.core.commands;
+    const { catalogue } = started.running.service.core.commands;
     accepted(await catalogue.changeSpace({ spaceId: spaceId(weekly), terms: { eventFee: cents(99_00) } }, CONTEXT));
     await page.getByLabel('Event fee').fill('88');
     await page.getByRole('button', { name: 'Save' }).click();

@@ -1,27 +1,16 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { inDays } from '../in-days.ts';
 import { lacks } from '../lacks.ts';
-import { CHROMIUM, launchChromium, openWindow, type Screen, signInOnce } from './chromium.ts';
-import { type Running, startDemo } from './console.fixture.ts';
+import { CHROMIUM, openWindow, type Screen } from './chromium.ts';
+import { useDemoInChromium } from './demo-in-chromium.ts';
 
 describe.skipIf(lacks(CHROMIUM))('menus and expandable forms', { timeout: 60_000 }, () => {
-  let running: Running;
-  let browser: Browser;
-  let signedIn: ReturnType<typeof signInOnce>;
-  beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
-    signedIn = signInOnce(running.url);
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.stop();
-  });
+  const started = useDemoInChromium();
 
   const open = async (path: string, screen: Partial<Screen> = {}) => {
-    const [harbour] = running.demo.communities;
+    const [harbour] = started.running.demo.communities;
     const whole = { width: 1280, colorScheme: 'light', script: true, ...screen } as const;
-    const opened = await openWindow(browser, running.url, whole, await signedIn(harbour.user));
+    const opened = await openWindow(started.browser, started.running.url, whole, await started.signedIn(harbour.user));
     await opened.page.goto(path);
     return opened;
   };

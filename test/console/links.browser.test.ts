@@ -1,26 +1,18 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
 import { communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
 import { lacks } from '../lacks.ts';
-import { CHROMIUM, launchChromium, openWindow, wrongOn } from './chromium.ts';
-import { type Running, startDemo } from './console.fixture.ts';
+import { CHROMIUM, openWindow, wrongOn } from './chromium.ts';
+import { useDemoInChromium } from './demo-in-chromium.ts';
 
 const PASSWORD = 'correct horse battery';
 
 describe.skipIf(lacks(CHROMIUM))('links in Chromium, by keyboard alone', { timeout: 120_000 }, () => {
-  let running: Running;
-  let browser: Browser;
-  beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.stop();
-  });
+  const started = useDemoInChromium();
 
   /** Presses Tab until the element with this name has the focus. */
   async function tabTo(page: Page, name: string): Promise<void> {
@@ -36,14 +28,14 @@ describe.skipIf(lacks(CHROMIUM))('links in Chromium, by keyboard alone', { timeo
   }
 
   test.each([true, false])('a stranger accepts an invitation, script: %s', async (script) => {
-    const { core } = running.service;
-    const account = { kind: 'Community', id: communityId(running.demo.communities[0].id) } as const;
+    const { core } = started.running.service;
+    const account = { kind: 'Community', id: communityId(started.running.demo.communities[0].id) } as const;
     const email = `script-${script}@example.com`;
     const invitation = accepted(
       await core.invitations.invite({ account, role: 'Viewer', email }, undefined, BY_OPERATOR),
     );
     const screen = { width: 390, colorScheme: 'dark', script } as const;
-    const { context, page, complaints } = await openWindow(browser, running.url, screen);
+    const { context, page, complaints } = await openWindow(started.browser, started.running.url, screen);
     await page.goto(core.invitations.mailed(invitation).url);
     // The password has the focus already.
     await page.keyboard.type(PASSWORD);
@@ -58,10 +50,10 @@ describe.skipIf(lacks(CHROMIUM))('links in Chromium, by keyboard alone', { timeo
     { width: 390, script: true, colorScheme: 'light' },
     { width: 1440, script: false, colorScheme: 'dark' },
   ] as const)('a planner signs up and asks for a room: $width px, script: $script', async (screen) => {
-    const { core } = running.service;
+    const { core } = started.running.service;
     const email = `planner-${screen.width}@example.com`;
-    const [space] = running.demo.communities[0].spaces;
-    const { context, page, complaints } = await openWindow(browser, running.url, screen);
+    const [space] = started.running.demo.communities[0].spaces;
+    const { context, page, complaints } = await openWindow(started.browser, started.running.url, screen);
     const startHour = screen.script ? 12 : 18;
     const message = 'Two long tables, please';
     const query = new URLSearchParams({ space: `${space.id}`, date: inDays(30), startHour: `${startHour}`, message });
@@ -96,14 +88,14 @@ describe.skipIf(lacks(CHROMIUM))('links in Chromium, by keyboard alone', { timeo
   });
 
   test('a forgotten password is set from the sign-in page on, without script', async () => {
-    const { core } = running.service;
-    const account = { kind: 'Community', id: communityId(running.demo.communities[0].id) } as const;
+    const { core } = started.running.service;
+    const account = { kind: 'Community', id: communityId(started.running.demo.communities[0].id) } as const;
     const email = 'keys@example.com';
     const user = accepted(
       await core.users.add({ email, password: 'one that is forgotten', accounts: [account] }, BY_OPERATOR),
     );
     const screen = { width: 1280, colorScheme: 'light', script: false } as const;
-    const { context, page, complaints } = await openWindow(browser, running.url, screen);
+    const { context, page, complaints } = await openWindow(started.browser, started.running.url, screen);
     await page.goto('/console');
     await tabTo(page, 'Forgot your password?');
     await page.keyboard.press('Enter');

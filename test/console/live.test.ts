@@ -19,11 +19,7 @@ afterAll(() => running.stop());
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
-async function signedIn(user: DemoUser): Promise<Browser> {
-  const browser = new Browser(running.url);
-  await browser.signIn(user);
-  return browser;
-}
+const signedIn = (user: DemoUser) => Browser.signedIn(running.url, user);
 
 const request = (days: number, brand = 1) =>
   running.service.core.commands.bookings.request(

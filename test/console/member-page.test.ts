@@ -28,9 +28,7 @@ async function member(role: Role, accounts = [account]) {
   return { id, email, path, role: async () => roleOf(id) };
 }
 async function signedIn({ email }: { readonly email: string }): Promise<Browser> {
-  const browser = new Browser(url);
-  await browser.signIn({ email, password });
-  return browser;
+  return Browser.signedIn(url, { email, password });
 }
 async function roleOf(id: string): Promise<Role | undefined> {
   const user = await service.core.users.get(id);
@@ -118,7 +116,7 @@ test('the page of a member of another account is not found', async () => {
   ({ account } = await service.brand());
   const browser = await signedIn(await member('Manager'));
   expect((await browser.open(stranger.path)).status).toBe(404);
-  const csrf = (await browser.open('/console')).form('/console/sign-out').body.get('csrf') ?? '';
+  const { csrf } = await browser.open('/console');
   for (const step of ['role', 'remove']) {
     const body = new URLSearchParams({ csrf, role: 'Manager', was: 'Viewer' });
     expect((await browser.request(`${stranger.path}/${step}`, { method: 'POST', body })).status).toBe(404);

@@ -13,11 +13,7 @@ let community: Browser;
 let brand: Browser;
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
-const signedIn = async (user: { email: string; password: string }): Promise<Browser> => {
-  const browser = new Browser(running.url);
-  await browser.signIn(user);
-  return browser;
-};
+const signedIn = (user: { email: string; password: string }) => Browser.signedIn(running.url, user);
 
 beforeAll(async () => {
   running = await startDemo();

@@ -67,7 +67,7 @@ test('a request of a new brand waits until a Manager lets the brand in, and then
     code: 1,
     stderr: expect.stringContaining('A Manager lets it in first'),
   });
-  const csrf = inbox.form('/console/sign-out').body.get('csrf') ?? '';
+  const { csrf } = inbox;
   for (const [path, fields] of [
     [`/console/bookings/${first.id}/approve`, {}],
     ['/console/inbox/approve', { id: String(first.id), list: '' }],
@@ -156,7 +156,7 @@ test('selecting all leaves out the requests that cannot be approved, and says ho
   const [out, alsoOut, into] = [await request(), await request(), await regular.request()];
   const list = `/console/inbox?sort=date&from=${out.date}`;
   expect((await manager.open(list)).text).toContain('2 requests of brands that are not let in are left out.');
-  const csrf = (await manager.open(list)).form('/console/sign-out').body.get('csrf') ?? '';
+  const { csrf } = await manager.open(list);
   const sent = await manager.request('/console/inbox/approve', {
     method: 'POST',
     body: new URLSearchParams({ csrf, all: 'yes', list: `sort=date&from=${out.date}` }),
@@ -255,7 +255,7 @@ test('a Coordinator sees that the brand is new, declines its request, and decide
   const row = new RegExp(`id="request-${id}".*?</article>`, 's').exec(inbox.text)?.[0] ?? '';
   expect(row).toContain('A Manager decides first');
   expect(row).not.toContain('Let them in');
-  const csrf = inbox.form('/console/sign-out').body.get('csrf') ?? '';
+  const { csrf } = inbox;
   for (const step of ['let-in', 'turn-away']) {
     const sent = { method: 'POST', body: new URLSearchParams({ csrf }) } as const;
     expect((await coordinator.request(`/console/brands/${brandId}/${step}`, sent)).status).toBe(403);
@@ -268,7 +268,7 @@ test('brands that have never asked are not known to a community, nor those that 
   const { brandId } = await newBrand('Elsewhere');
   for (const id of [String(brandId), '99999', 'x', '0'])
     expect((await manager.open(`/console/brands/${id}/turn-away`)).status).toBe(404);
-  const csrf = (await manager.open('/console')).form('/console/sign-out').body.get('csrf') ?? '';
+  const { csrf } = await manager.open('/console');
   const body = new URLSearchParams({ csrf });
   expect((await manager.request(`/console/brands/${brandId}/let-in`, { method: 'POST', body })).status).toBe(404);
 });

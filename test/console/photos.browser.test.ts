@@ -1,40 +1,33 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { photosIn } from '../../src/domain/photos.ts';
 import { accepted } from '../accepted.ts';
 import { lacks } from '../lacks.ts';
 import { jpeg } from '../photos/pictures.ts';
-import { CHROMIUM, launchChromium, openWindow, type Screen, signInOnce, violationsOn } from './chromium.ts';
-import { type Running, startDemo } from './console.fixture.ts';
+import { CHROMIUM, openWindow, type Screen, violationsOn } from './chromium.ts';
+import { useDemoInChromium } from './demo-in-chromium.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
 describe.skipIf(lacks(CHROMIUM))('photos', { timeout: 60_000 }, () => {
-  let running: Running;
-  let browser: Browser;
-  let signedIn: ReturnType<typeof signInOnce>;
+  const started = useDemoInChromium();
   let hall: number;
   beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
-    signedIn = signInOnce(running.url);
-    hall = running.demo.communities[0].spaces[0].id;
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.stop();
+    hall = started.running.demo.communities[0].spaces[0].id;
   });
 
   const open = async (screen: Partial<Screen> = {}) => {
-    const { photos } = running.service.core.commands;
+    const { photos } = started.running.service.core.commands;
     accepted(await photos.arrange({ kind: 'space', id: hall }, { arrange: [] }, CONTEXT));
-    const [harbour] = running.demo.communities;
+    const [harbour] = started.running.demo.communities;
     const whole = { width: 1280, colorScheme: 'light', script: true, ...screen } as const;
-    const opened = await openWindow(browser, running.url, whole, await signedIn(harbour.user));
+    const opened = await openWindow(started.browser, started.running.url, whole, await started.signedIn(harbour.user));
     await opened.page.goto(`/console/spaces/${hall}/photos`);
     return opened;
   };
   const listed = async () =>
-    photosIn(await running.service.core.queries.photos.listOf({ kind: 'space', id: hall })).map(({ photo }) => photo);
+    photosIn(await started.running.service.core.queries.photos.listOf({ kind: 'space', id: hall })).map(
+      ({ photo }) => photo,
+    );
   const filesOf = async (...colours: readonly string[]) =>
     Promise.all(
       colours.map(async (colour) => ({

@@ -1,22 +1,14 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
 import { lacks } from '../lacks.ts';
-import { CHROMIUM, launchChromium, openWindow } from './chromium.ts';
-import { type Running, startDemo } from './console.fixture.ts';
+import { CHROMIUM, openWindow } from './chromium.ts';
+import { useDemoInChromium } from './demo-in-chromium.ts';
 
 const PASSWORD = 'correct horse battery';
 
 /** A planner with forty guests, without an account, on a phone. */
 describe.skipIf(lacks(CHROMIUM))('a planner who knows nobody', { timeout: 180_000 }, () => {
-  let running: Running;
-  let browser: Browser;
-  beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo({ SIGN_UP: 'brands' }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.stop();
-  });
+  const started = useDemoInChromium({ SIGN_UP: 'brands' });
 
   /** Presses a link or a button: by touch, or with Enter once it has the focus. */
   const pressing = (isTouch: boolean) => async (page: Page, role: 'link' | 'button', name: string | RegExp) => {
@@ -32,7 +24,7 @@ describe.skipIf(lacks(CHROMIUM))('a planner who knows nobody', { timeout: 180_00
       const isTouch = way === 'touch';
       const press = pressing(isTouch);
       const screen = { width: isTouch ? 390 : 1440, colorScheme: 'light', script: true } as const;
-      const { context, page, complaints } = await openWindow(browser, running.url, screen);
+      const { context, page, complaints } = await openWindow(started.browser, started.running.url, screen);
       const startedAt = performance.now();
       await page.goto('/h/1');
       await press(page, 'link', 'Find a room');
@@ -77,7 +69,7 @@ describe.skipIf(lacks(CHROMIUM))('a planner who knows nobody', { timeout: 180_00
 
   /** The link of the mail that arrived. */
   async function mailedLink(email: string): Promise<string> {
-    const { mail } = running.service.core;
+    const { mail } = started.running.service.core;
     const linkIn = async () =>
       ((await mail.inbox?.list()) ?? [])
         .filter(({ to }) => to === email)

@@ -1,39 +1,30 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { accepted } from '../accepted.ts';
 import { lacks } from '../lacks.ts';
-import { CHROMIUM, launchChromium, openWindow } from './chromium.ts';
-import { type Running, startDemo } from './console.fixture.ts';
+import { CHROMIUM, openWindow } from './chromium.ts';
+import { useDemoInChromium } from './demo-in-chromium.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 const PHONE = { width: 390, colorScheme: 'light', script: true } as const;
 
 describe.skipIf(lacks(CHROMIUM))('public pages in a browser', { timeout: 120_000 }, () => {
-  let running: Running;
-  let browser: Browser;
-  beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo({ SIGN_UP: 'off' }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.stop();
-  });
+  const started = useDemoInChromium({ SIGN_UP: 'off' });
 
   test('a website that the house names shows the free days of a room, as high as they are; another one does not', async () => {
     const site = createServer((_request, answer) => {
       answer.setHeader('content-type', 'text/html; charset=utf-8');
       answer.end(`<!doctype html><title>House</title><body><h1>Our hall</h1><div data-venue-space="1"></div>
-<script src="${running.url}/embed.js" async></script>`);
+<script src="${started.running.url}/embed.js" async></script>`);
     }).listen(0, '127.0.0.1');
     await new Promise((resolve) => site.once('listening', resolve));
     const { port } = site.address() as AddressInfo;
     const sites = [`http://localhost:${port}`];
-    const { catalogue } = running.service.core.commands;
+    const { catalogue } = started.running.service.core.commands;
     accepted(await catalogue.describeCommunity({ communityId: 1, wanted: { sites } }, CONTEXT));
 
-    const named = await openWindow(browser, `http://localhost:${port}`, PHONE);
+    const named = await openWindow(started.browser, `http://localhost:${port}`, PHONE);
     await named.page.goto('/');
     const calendar = named.page.frameLocator('iframe');
     await calendar.locator('table.free-days').waitFor();
@@ -60,7 +51,7 @@ describe.skipIf(lacks(CHROMIUM))('public pages in a browser', { timeout: 120_000
     expect(named.complaints).toEqual([]);
     await named.context.close();
 
-    const other = await openWindow(browser, `http://127.0.0.1:${port}`, PHONE);
+    const other = await openWindow(started.browser, `http://127.0.0.1:${port}`, PHONE);
     await other.page.goto('/');
     await expect.poll(() => other.complaints.join()).toContain('frame-ancestors');
     await other.context.close();
@@ -68,7 +59,7 @@ describe.skipIf(lacks(CHROMIUM))('public pages in a browser', { timeout: 120_000
   });
 
   test('the page of a room works without a script, and its months follow one another', async () => {
-    const { context, page } = await openWindow(browser, running.url, { ...PHONE, script: false });
+    const { context, page } = await openWindow(started.browser, started.running.url, { ...PHONE, script: false });
     await page.goto('/h/1');
     await page.getByRole('link', { name: 'Harbour Hall' }).click();
     const caption = page.locator('table.free-days caption');
@@ -76,8 +67,8 @@ describe.skipIf(lacks(CHROMIUM))('public pages in a browser', { timeout: 120_000
     await page.getByRole('navigation', { name: 'Month' }).getByRole('link').last().click();
     expect(await caption.innerText()).not.toBe(first);
     await page.locator('table.free-days a').first().click();
-    await page.getByLabel('Password').fill(running.demo.brands[0].user.password);
-    await page.getByLabel('E-mail').fill(running.demo.brands[0].user.email);
+    await page.getByLabel('Password').fill(started.running.demo.brands[0].user.password);
+    await page.getByLabel('E-mail').fill(started.running.demo.brands[0].user.email);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('button', { name: 'Request booking' }).waitFor();
     expect(new URL(page.url()).searchParams.get('date')).toMatch(/^\d{4}-\d\d-\d\d$/);

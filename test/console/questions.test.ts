@@ -17,11 +17,7 @@ let space: SpaceId;
 let house: Extract<Account, { kind: 'Community' }>;
 let asking: Extract<Account, { kind: 'Brand' }>;
 
-async function signedIn(user: { readonly email: string; readonly password: string }): Promise<Browser> {
-  const browser = new Browser(running.url);
-  await browser.signIn(user);
-  return browser;
-}
+const signedIn = (user: { readonly email: string; readonly password: string }) => Browser.signedIn(running.url, user);
 
 beforeAll(async () => {
   running = await startDemo({ CONSOLE_WRITES_PER_MINUTE: '1000' });

@@ -1,12 +1,12 @@
-import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Locator, Page } from 'playwright-core';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { brandId, cents, communityId, type spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
 import { lacks } from '../lacks.ts';
-import { CHROMIUM, launchChromium, openWindow, type Screen, signInOnce } from './chromium.ts';
-import { type Running, startDemo } from './console.fixture.ts';
+import { CHROMIUM, openWindow, type Screen, signInOnce } from './chromium.ts';
+import { useDemoInChromium } from './demo-in-chromium.ts';
 import { endSession } from './end-session.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
@@ -15,17 +15,15 @@ const WIDE: Screen = { width: 1280, colorScheme: 'light', script: true };
 const PHONE: Screen = { width: 390, colorScheme: 'light', script: true };
 
 describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, () => {
-  let running: Running;
-  let browser: Browser;
+  const started = useDemoInChromium({ APPROVE_CONFIRM_ABOVE: '5000' });
   let cookies: Awaited<ReturnType<ReturnType<typeof signInOnce>>>;
   let colleague: { readonly actor: { readonly kind: 'user'; readonly id: string; readonly account: typeof HARBOUR } };
   let hall: ReturnType<typeof spaceId>;
 
   beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo({ APPROVE_CONFIRM_ABOVE: '5000' }), launchChromium()]);
-    const [harbour] = running.demo.communities;
-    cookies = await signInOnce(running.url)(harbour.user);
-    const { users, commands } = running.service.core;
+    const [harbour] = started.running.demo.communities;
+    cookies = await started.signedIn(harbour.user);
+    const { users, commands } = started.running.service.core;
     const other = { email: 'anna@harbour.example', password: 'a long enough password', accounts: [HARBOUR] };
     const user = accepted(await users.add(other, CONTEXT));
     colleague = { actor: { kind: 'user', id: user.id, account: HARBOUR } };
@@ -35,39 +33,40 @@ describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, 
     // Answers the requests of the demo data, so that each test starts with an empty inbox.
     await answerAll();
   });
-  afterAll(async () => {
-    await browser.close();
-    await running.stop();
-  });
 
   afterEach(() => answerAll());
 
   async function requested(days: number, startHour = 10, message?: string): Promise<number> {
     const details = { spaceId: hall, date: inDays(days), startHour, ...(message !== undefined && { message }) };
-    const asked = await running.service.core.commands.bookings.request({ brandId: brandId(1), details }, CONTEXT);
+    const asked = await started.running.service.core.commands.bookings.request(
+      { brandId: brandId(1), details },
+      CONTEXT,
+    );
     return accepted(asked).bookingId;
   }
   const approve = async (bookingId: number) =>
     accepted(
-      await running.service.core.commands.bookings.approve(
+      await started.running.service.core.commands.bookings.approve(
         { bookingId, communityId: HARBOUR.id },
         { ...colleague, correlationId: 'test' },
       ),
     );
   const decline = async (bookingId: number) =>
-    accepted(await running.service.core.commands.bookings.cancel({ bookingId, by: HARBOUR, reason: 'Over.' }, CONTEXT));
+    accepted(
+      await started.running.service.core.commands.bookings.cancel({ bookingId, by: HARBOUR, reason: 'Over.' }, CONTEXT),
+    );
   async function answerAll(): Promise<void> {
-    const pending = await running.service.core.queries.requests.pending(HARBOUR.id, {}, { order: 'deadline' });
+    const pending = await started.running.service.core.queries.requests.pending(HARBOUR.id, {}, { order: 'deadline' });
     for (const { bookingId } of pending) await decline(bookingId);
   }
-  const statusOf = async (id: number) => (await running.service.core.queries.bookings.get(HARBOUR, id))?.status;
+  const statusOf = async (id: number) => (await started.running.service.core.queries.bookings.get(HARBOUR, id))?.status;
 
   const row = (page: Page, id: number) => page.locator(`#request-${id}`);
   /** One window per screen, shared by tests that leave nothing behind but its page. */
   const windows = new Map<Screen, ReturnType<typeof openWindow>>();
   const open = async (screen: Screen, path = '/console/inbox') => {
     const { page, complaints } = await windows.getOrInsertComputed(screen, () =>
-      openWindow(browser, running.url, screen, cookies),
+      openWindow(started.browser, started.running.url, screen, cookies),
     );
     complaints.length = 0;
     await page.goto(path);
@@ -198,7 +197,7 @@ describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, 
   test.each([WIDE, PHONE])('a whole row leads to its request, below its box, message and buttons', async (screen) => {
     const id = await requested(41, 12, 'A long message. '.repeat(20));
     for (const script of [true, false]) {
-      const { page } = await openWindow(browser, running.url, { ...screen, script }, cookies);
+      const { page } = await openWindow(started.browser, started.running.url, { ...screen, script }, cookies);
       await page.goto('/console/inbox');
       const press = (on: Locator) => (screen === PHONE ? on.tap() : on.click());
       await press(row(page, id).getByRole('checkbox'));
@@ -219,7 +218,7 @@ describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, 
     const { page } = await open(WIDE);
     await row(page, id).getByText('Decline…').click();
     await row(page, id).getByLabel('Reason').fill('We are closed.');
-    const { bookings } = running.service.core.commands;
+    const { bookings } = started.running.service.core.commands;
     accepted(await bookings.cancel({ bookingId: id, by: { kind: 'Brand', id: brandId(1) } }, CONTEXT));
     await page.getByText('This page has changed').waitFor();
     expect(await row(page, id).getByLabel('Reason').inputValue()).toBe('We are closed.');
@@ -232,7 +231,7 @@ describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, 
   test('shortcut keys do nothing on a row that has just moved, outside the list, or when switched off', async () => {
     const ids = [await requested(70), await requested(71), await requested(72)];
     const [first = 0, second = 0, third = 0] = ids;
-    const window = await openWindow(browser, running.url, WIDE, cookies);
+    const window = await openWindow(started.browser, started.running.url, WIDE, cookies);
     const { context, page, complaints } = window;
     // The clock of the page is paused until the test advances it.
     await page.clock.install();
@@ -298,7 +297,7 @@ describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, 
 
   /** Requests an event whose total must be confirmed. */
   async function requestedDear(daysAhead: number): Promise<number> {
-    const { catalogue } = running.service.core.commands;
+    const { catalogue } = started.running.service.core.commands;
     await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(15_000_00) } }, CONTEXT);
     const id = await requested(daysAhead);
     await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(100_00) } }, CONTEXT);
@@ -348,14 +347,14 @@ describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, 
 
   test('a decision that cannot be sent, or is sent after the session has ended, is reported and changes nothing', async () => {
     const id = await requested(80);
-    const own = await signInOnce(running.url)(running.demo.communities[0].user);
-    const { context, page } = await openWindow(browser, running.url, WIDE, own);
+    const own = await signInOnce(started.running.url)(started.running.demo.communities[0].user);
+    const { context, page } = await openWindow(started.browser, started.running.url, WIDE, own);
     await page.goto('/console/inbox?sort=deadline');
     await context.setOffline(true);
     await row(page, id).getByRole('button', { name: 'Approve' }).click();
     await expect.poll(() => page.locator('.notices').textContent()).toContain('The service cannot be reached');
     await context.setOffline(false);
-    await endSession(running, { cookie: (wanted) => own.find(({ name }) => name === wanted)?.value });
+    await endSession(started.running, { cookie: (wanted) => own.find(({ name }) => name === wanted)?.value });
     await row(page, id).getByText('Decline…').click();
     await page.locator(`#reason-${id}:focus`).waitFor();
     await page.keyboard.type('We are closed.');
@@ -388,7 +387,7 @@ describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, 
   });
 
   test('a request of a brand that has to be let in first takes no key, and can be answered once its brand is let in', async () => {
-    const { commands } = running.service.core;
+    const { commands } = started.running.service.core;
     accepted(await commands.admissions.changeNewBrands({ communityId: HARBOUR.id, newBrands: 'wait' }, CONTEXT));
     const { brandId: fresh } = accepted(await commands.catalogue.addBrand({ name: 'Fresh' }, CONTEXT));
     const details = { spaceId: hall, date: inDays(88), startHour: 10 };
@@ -424,7 +423,7 @@ describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, 
   test('30 requests can be answered with the keyboard alone in under two minutes', async () => {
     const ids: number[] = [];
     for (let made = 0; made < 30; made += 1) ids.push(await requested(50 + Math.floor(made / 10), 8 + (made % 10)));
-    const { context, page, complaints } = await openWindow(browser, running.url, WIDE, cookies);
+    const { context, page, complaints } = await openWindow(started.browser, started.running.url, WIDE, cookies);
     // Adds the second during which a row accepts no key, instead of waiting for it.
     await page.clock.install();
     let waited = 0;
@@ -455,7 +454,9 @@ describe.skipIf(lacks(CHROMIUM))('the inbox in Chromium', { timeout: 120_000 }, 
     // There is no next request, so the focus stays on the last.
     await page.locator(`#request-${ids.at(-1)}:focus`, { hasText: 'Declined by you' }).waitFor();
     expect(performance.now() - begun + waited).toBeLessThan(120_000);
-    expect(await running.service.core.queries.requests.pending(HARBOUR.id, {}, { order: 'deadline' })).toEqual([]);
+    expect(await started.running.service.core.queries.requests.pending(HARBOUR.id, {}, { order: 'deadline' })).toEqual(
+      [],
+    );
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -28,11 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-const signedIn = async (user: User) => {
-  const browser = new Browser(running.url);
-  await browser.signIn(user);
-  return browser;
-};
+const signedIn = (user: User) => Browser.signedIn(running.url, user);
 const endSession = (browser: Browser) => endSessionOf(running, browser);
 /** Follows the sign-in link of the page for a lost form, in the same browser. */
 async function signInAgain(browser: Browser, lost: Page, user: User): Promise<{ again: Browser; page: Page }> {

@@ -1,37 +1,33 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
 import { communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { lacks } from '../lacks.ts';
-import { CHROMIUM, launchChromium, openWindow, signInOnce } from './chromium.ts';
-import { type Running, startDemo } from './console.fixture.ts';
+import { CHROMIUM, openWindow } from './chromium.ts';
+import { useDemoInChromium } from './demo-in-chromium.ts';
 
 describe.skipIf(lacks(CHROMIUM))('open pages of a member whose role changes', { timeout: 60_000 }, () => {
-  let running: Running;
-  let browser: Browser;
-  let signedIn: ReturnType<typeof signInOnce>;
+  const started = useDemoInChromium();
   let account: Account;
   let numbers = 0;
   beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
-    signedIn = signInOnce(running.url);
-    account = { kind: 'Community', id: communityId(running.demo.communities[0].id) };
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.stop();
+    account = { kind: 'Community', id: communityId(started.running.demo.communities[0].id) };
   });
 
   /** A page of a new Manager. */
   async function openedBy(path: string) {
     numbers += 1;
     const user = { email: `m${numbers}@example.com`, password: 'correct horse battery' };
-    const { users } = running.service.core;
+    const { users } = started.running.service.core;
     const { id } = accepted(await users.add({ ...user, accounts: [account] }, BY_OPERATOR));
     const screen = { width: 1280, colorScheme: 'light', script: true } as const;
-    const { page, context } = await openWindow(browser, running.url, screen, await signedIn(user));
+    const { page, context } = await openWindow(
+      started.browser,
+      started.running.url,
+      screen,
+      await started.signedIn(user),
+    );
     const connected = page.waitForResponse((response) => response.url().includes('/console/live'));
     await page.goto(path);
     await connected;

@@ -9,7 +9,7 @@ import { isAtLeast, type LeastRole, ROLE_NAMES, ROLES, type Role, seesAmounts } 
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
-import { Browser, type Page } from '../browser.ts';
+import { Browser } from '../browser.ts';
 import { inDays } from '../in-days.ts';
 import { connect } from '../mcp/connected-client.ts';
 import { type Running, startDemo } from './console.fixture.ts';
@@ -79,8 +79,6 @@ function registered(deps: PageDeps): readonly Registered[] {
   return all;
 }
 
-const csrfOf = (page: Page): string => page.form('/console/sign-out').body.get('csrf') ?? '';
-
 /** The form that a path belongs to. */
 const routeOf = (method: 'GET' | 'POST', path: string): Registered | undefined => {
   const [plain = ''] = path.split(/[?#]/);
@@ -143,7 +141,7 @@ describe('each page and form of the console', () => {
       const wrong: string[] = [];
       for (const role of ROLES) {
         const browser = browserOf(kind, role);
-        const csrf = csrfOf(await browser.open('/console'));
+        const { csrf } = await browser.open('/console');
         for (const { method, path, least, kind: only } of routes) {
           if (only !== undefined && only !== kind) continue;
           const url = path.replaceAll(/:\w+/g, 'nope').replace('*', 'nope');
@@ -252,7 +250,7 @@ describe('each page and form of the console', () => {
     });
     const id = bookings[0]?.bookingId ?? expect.fail();
     const browser = browserOf('Community', 'Viewer');
-    const csrf = csrfOf(await browser.open('/console'));
+    const { csrf } = await browser.open('/console');
     for (const path of [`bookings/${id}/approve`, `bookings/${id}/decline`, 'inbox/approve', 'inbox/decline']) {
       const body = new URLSearchParams({ csrf, id: String(id), reason: 'No', was: 'Pending', confirmed: 'x' });
       const page = await browser.request(`/console/${path}`, { method: 'POST', body });

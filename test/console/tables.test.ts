@@ -1,11 +1,11 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { brandId, cents, communityId, type SpaceId, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
 import { lacks } from '../lacks.ts';
-import { CHROMIUM, launchChromium, openWindow, signInOnce, wrongOn } from './chromium.ts';
-import { type Running, startDemo } from './console.fixture.ts';
+import { CHROMIUM, openWindow, wrongOn } from './chromium.ts';
+import { useDemoInChromium } from './demo-in-chromium.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 const MONTH = inDays(60).slice(0, 7);
@@ -28,16 +28,12 @@ const ROW = `(() => {
 type Row = { readonly cut: boolean; readonly money: boolean; readonly lines: number; readonly isCard: boolean };
 
 describe.skipIf(lacks(CHROMIUM))('tables in Chromium', { timeout: 120_000 }, () => {
-  let running: Running;
-  let browser: Browser;
-  let signedIn: ReturnType<typeof signInOnce>;
+  const started = useDemoInChromium();
   let id: number;
   let space: SpaceId;
 
   beforeAll(async () => {
-    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
-    signedIn = signInOnce(running.url);
-    const { catalogue, bookings } = running.service.core.commands;
+    const { catalogue, bookings } = started.running.service.core.commands;
     const terms = { windowStart: 9, windowEnd: 22, durationHours: 1, eventFee: cents(15_000_00), answerHours: 72 };
     space = accepted(
       await catalogue.addSpace({ ...terms, name: 'W'.repeat(200), communityId: communityId(1) }, CONTEXT),
@@ -49,17 +45,13 @@ describe.skipIf(lacks(CHROMIUM))('tables in Chromium', { timeout: 120_000 }, () 
     id = accepted(await bookings.request({ brandId: brandId(brand.brandId), details }, CONTEXT)).bookingId;
     accepted(await bookings.approve({ bookingId: id, communityId: communityId(1) }, CONTEXT));
   });
-  afterAll(async () => {
-    await browser.close();
-    await running.stop();
-  });
 
   /** The windows that tests share, by name. */
   const windows = new Map<string, ReturnType<typeof openWindow>>();
   async function opened(width: number, path: string, script = true): Promise<Page> {
-    const cookies = await signedIn(running.demo.communities[0].user);
+    const cookies = await started.signedIn(started.running.demo.communities[0].user);
     const { page } = await windows.getOrInsertComputed(`${width} ${script}`, () =>
-      openWindow(browser, running.url, { width, colorScheme: 'light', script }, cookies),
+      openWindow(started.browser, started.running.url, { width, colorScheme: 'light', script }, cookies),
     );
     await page.emulateMedia({ media: null });
     await page.setViewportSize({ width, height: 900 });
@@ -107,7 +99,7 @@ describe.skipIf(lacks(CHROMIUM))('tables in Chromium', { timeout: 120_000 }, () 
   })`;
 
   test('no title, name or reason of closed times and of an import is cut off, however long its words are', async () => {
-    const { closures } = running.service.core.commands;
+    const { closures } = started.running.service.core.commands;
     const title = 'M'.repeat(200);
     const days = { from: inDays(90), to: inDays(90), start: 0, until: 24 };
     accepted(

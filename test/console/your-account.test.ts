@@ -108,7 +108,7 @@ test('lists the sessions, ends one, and ends all others; an ended browser has to
   // The session of another user cannot be ended.
   const [stranger] = await signedIn('stranger@example.com');
   const theirs = await stranger.open(PATH);
-  const csrf = theirs.form('/password').body.get('csrf') ?? '';
+  const { csrf } = theirs;
   const foreign = await stranger.request(`${PATH}/sessions/${ends[1]}/end`, {
     method: 'POST',
     body: new URLSearchParams({ csrf }),

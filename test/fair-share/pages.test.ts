@@ -44,9 +44,7 @@ function hold() {
 
 async function signedIn(email: string, { account }: Brand): Promise<Browser> {
   accepted(await service.core.users.add({ email, password: PASSWORD, accounts: [account] }, BY_OPERATOR));
-  const browser = new Browser(url);
-  await browser.signIn({ email, password: PASSWORD });
-  return browser;
+  return Browser.signedIn(url, { email, password: PASSWORD });
 }
 
 test('histories of one account are read two at a time for all its keys, and do not delay other accounts', async () => {

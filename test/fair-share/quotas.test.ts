@@ -38,9 +38,7 @@ afterEach(async () => {
 
 async function signedIn(email: string, account: Account): Promise<Browser> {
   accepted(await service.core.users.add({ email, password: PASSWORD, accounts: [account] }, BY_OPERATOR));
-  const browser = new Browser(url);
-  await browser.signIn({ email, password: PASSWORD });
-  return browser;
+  return Browser.signedIn(url, { email, password: PASSWORD });
 }
 
 const CHOICES = { permission: 'ReadBookings', label: 'Key' };

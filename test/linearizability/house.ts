@@ -84,9 +84,6 @@ export type Session = { readonly cookie: string; readonly csrf: string };
 
 export async function signIn(url: string, { user }: Party): Promise<Session> {
   const browser = new Browser(url);
-  const page = await browser.signIn(user);
-  const csrf = page.form(/sign-out/).body.get('csrf');
-  const session = browser.cookie('console');
-  if (csrf === null || session === undefined) throw new Error(`${user.email} is not signed in: ${page.text}`);
-  return { cookie: `console=${session}`, csrf };
+  const { csrf } = await browser.signIn(user);
+  return { cookie: `console=${browser.cookie('console')}`, csrf };
 }

@@ -75,7 +75,7 @@ test.skipIf(lacks(HISTORY))(
       const consoleOf = async (email: string) => {
         const browser = new Browser(publicUrl);
         const page = await browser.signIn({ email, password: PASSWORD });
-        const csrf = page.form('/console/sign-out').body.get('csrf') ?? '';
+        const { csrf } = page;
         const headers = { cookie: `console=${browser.cookie('console')}`, origin: publicUrl };
         return {
           get: (path: string) => statuses(path, { headers }),

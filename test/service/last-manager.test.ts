@@ -32,7 +32,7 @@ test('of two browsers that demote the last two Managers at once, through two pro
       const user = { email: `m${index}@example.com`, password: 'correct horse battery' };
       const { id: userId } = accepted(await core.users.add({ ...user, accounts: [account] }, BY_OPERATOR));
       const browser = new Browser(publicUrl);
-      const csrf = (await browser.signIn(user)).form('/console/sign-out').body.get('csrf') ?? '';
+      const { csrf } = await browser.signIn(user);
       const headers = { cookie: `console=${browser.cookie('console')}`, origin: publicUrl };
       /** Sends a form through the process of this browser. @returns where it leads: to the member's own page if it was refused */
       const demote = async (whom: string): Promise<string> => {

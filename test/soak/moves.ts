@@ -70,7 +70,8 @@ export function createMover(deps: MoverDeps): () => Promise<void> {
       const process = deps.any();
       try {
         if (process === undefined) throw new Error('No process serves');
-        const browser = await signedIn(process, market.users[by]);
+        // The console of a process without PUBLIC_URL is here.
+        const browser = await Browser.signedIn(`http://localhost:${new URL(process.url).port}`, market.users[by]);
         const page = await browser.open(`/console/bookings/${id}`);
         if (page.status !== 200) throw new Error(`${process.url} shows booking ${id} with ${page.status}`);
         if (page.text.includes('/move/answer"')) {
@@ -125,11 +126,4 @@ export function createMover(deps: MoverDeps): () => Promise<void> {
     }
     store(bookingId, at, askedAt, at === to);
   };
-}
-
-async function signedIn({ url }: NodeProcess, user: Market['users'][Party]): Promise<Browser> {
-  // The console of a process without PUBLIC_URL is here.
-  const browser = new Browser(`http://localhost:${new URL(url).port}`);
-  await browser.signIn(user);
-  return browser;
 }
