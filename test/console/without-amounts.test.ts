@@ -269,6 +269,10 @@ describe.each(['Community', 'Brand'] as const)('a member of a %s', (kind) => {
     ];
     expect(done(blind)).toEqual(NOT_ALLOWED[kind]);
     expect([...seeing.tools.keys()]).toEqual([...blind.tools.keys()]);
+    // A search has more fields than the list.
+    const searched = (each: typeof blind) => each.send('/spaces?guests=2');
+    expect(amountIn((await searched(blind)).text)).toBeUndefined();
+    expect(amountIn((await searched(seeing)).text)).toBeDefined();
     // The rest is the same.
     const [name, same] = [blind, seeing].map(
       ({ operations }) => JSON.parse(operations.get('getSpace')?.text ?? '').name,
