@@ -53,7 +53,11 @@ const nameIn = (reference: string): string => reference.slice(reference.lastInde
 export type Send = (path: string, request?: { readonly method: string; readonly body?: object }) => Promise<Called>;
 
 /** The operation that has made what another one changes. */
-const MADE_BY: Readonly<Record<string, string>> = { moveBooking: 'createBooking', deleteWebhook: 'createWebhook' };
+const MADE_BY: Readonly<Record<string, string>> = {
+  moveBooking: 'createBooking',
+  declineMove: 'createBooking',
+  deleteWebhook: 'createWebhook',
+};
 
 function idFor(operationId: string, called: ReadonlyMap<string, Called>): unknown {
   const made = called.get(MADE_BY[operationId] ?? '');

@@ -38,18 +38,19 @@ const PRICED: Readonly<Record<Kind, { readonly operations: readonly string[]; re
   },
   Brand: {
     operations: [
-      ...['createBooking', 'getBooking', 'getBookingHistory', 'getSpace'],
+      ...['createBooking', 'declineMove', 'getBooking', 'getBookingHistory', 'getSpace'],
       ...['listBookings', 'listSpaces', 'moveBooking'],
     ],
     tools: [
-      ...['booking_history', 'cancel_booking', 'find_spaces'],
+      ...['booking_history', 'cancel_booking', 'end_move', 'find_spaces'],
       ...['list_bookings', 'move_booking', 'request_booking'],
     ],
   },
 };
 /** Those that the kind of account or the role of a Coordinator does not have. */
 const NOT_ALLOWED: Readonly<Record<Kind, readonly string[]>> = {
-  Community: ['createBooking', 'listWebhooks', 'createWebhook', 'deleteWebhook'],
+  // Moves of its customers do not wait for an answer.
+  Community: ['createBooking', 'declineMove', 'listWebhooks', 'createWebhook', 'deleteWebhook'],
   Brand: ['listCustomers', 'createCustomer', 'listWebhooks', 'createWebhook', 'deleteWebhook'],
 };
 /** In days from today. */
