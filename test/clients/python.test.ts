@@ -163,7 +163,7 @@ describe('with the libraries of OAuth and MCP', () => {
         refreshed: true,
         called: [
           ...['who_am_i', 'find_spaces', 'check_availability', 'find_open_days', 'list_bookings', 'request_booking'],
-          ...['move_booking', 'cancel_booking', 'booking_history', 'list_reviews'],
+          ...['move_booking', 'end_move', 'cancel_booking', 'booking_history', 'list_reviews'],
         ],
         cancelled: 'Cancelled',
       });
