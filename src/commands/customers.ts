@@ -89,7 +89,8 @@ export async function createCustomerCommands(
       const others = await readModels.collection(admissions).list(called(owner, foldedName(name)));
       if (others.length > 0 || reserved === undefined) {
         await reserved?.free();
-        return refuseField('name', 'is that of another customer');
+        const isThere = others.length > 0;
+        return refuseField('name', isThere ? 'is that of another customer' : 'is being given to another customer');
       }
       const added: Brand = { brandId: brandId(await ids.brands.next()), name: name.trim(), keptBy: owner };
       const stream = streamOf.brand(added.brandId);

@@ -27,7 +27,10 @@ export type LastStep = {
   readonly at: string;
 };
 
-/** The last step of a booking that changed its state, from the log: not one of a move, which answers nothing. Undefined if the account may not see the booking. */
+/**
+ * The last step of a booking that changed its state, from the log: not one of a move, which answers nothing. Undefined if the account may not
+ * see the booking.
+ */
 export async function lastStepOf(
   { bookingHistory }: Pick<Queries, 'bookingHistory'>,
   visit: Pick<Visit, 'account' | 'user'>,
