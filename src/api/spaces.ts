@@ -11,6 +11,7 @@ import { defined } from '../domain/defined.ts';
 import { toCents } from '../domain/pricing.ts';
 import type { NamedSpace } from '../domain/space.ts';
 import { placeOf } from '../domain/space-search.ts';
+import { yieldEvery } from '../event-loop/slices.ts';
 import { digest } from '../http/entity-tag.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { SpaceSearch } from '../queries/space-search.ts';
@@ -68,7 +69,12 @@ export const spaceRoutes =
       if (Object.keys(request.query).length > 0) {
         const results = await queries.spaceSearch(searchOf(request.query, account));
         if (isRefusal(results)) return sendRefusal(reply, results);
-        const texts = results.spaces.map((space) => stringifySpace(toFoundSpace(space, settings, now)));
+        const nextSlice = yieldEvery(1);
+        const texts: string[] = [];
+        for (const space of results.spaces) {
+          await nextSlice();
+          texts.push(stringifySpace(toFoundSpace(space, settings, now)));
+        }
         return sendList(request, reply, {
           entityTag: entityTagOf(request, digest(texts.join())),
           pages: texts,

@@ -115,16 +115,17 @@ export function createSpaceSearch(deps: QueryDeps) {
     const entries = shown.flatMap(({ at }) => index.spaces[at] ?? []);
     // A list by id works also while the bookings, which say whose reviews the account may read, are not readable.
     const rated = sort === 'rating' || sort === 'id' ? ranking : await readable(by, entries);
-    return {
-      ...counts,
-      spaces: shown.map(({ at, space, price, km }) => {
-        const entry = index.spaces[at];
-        const rating = rated.has(space.communityId) ? entry?.rating : undefined;
-        const { communityName = '', house } = entry ?? {};
-        const freeDays = compared.freeDays(space, at);
-        return { space, communityName, price, ...defined({ house, km, rating, freeDays }) };
-      }),
-    };
+    const nextSlice = yieldEvery(1);
+    const found: FoundSpace[] = [];
+    for (const { at, space, price, km } of shown) {
+      await nextSlice();
+      const entry = index.spaces[at];
+      const rating = rated.has(space.communityId) ? entry?.rating : undefined;
+      const { communityName = '', house } = entry ?? {};
+      const freeDays = compared.freeDays(space, at);
+      found.push({ space, communityName, price, ...defined({ house, km, rating, freeDays }) });
+    }
+    return { ...counts, spaces: found };
   }
 }
 
@@ -143,6 +144,7 @@ function comparing(
   const { maxPrice } = filter;
   const prices = new Map<Cents, Cents>();
   const times = new Map<string, readonly number[]>();
+  const openHours = new Map<number, readonly number[]>();
 
   /** Whether spaces cost the same on all days. */
   const areFeesOfSpaces = days.every(({ fees }) => fees.size === 0);
@@ -192,7 +194,8 @@ function comparing(
       const free: FreeDay[] = [];
       eachFree(space, at, (index, hours, fee) => {
         const date = dates?.[index];
-        if (date !== undefined) free.push({ date, openHours: hoursOf(hours), price: priceOfFee(fee) });
+        if (date !== undefined)
+          free.push({ date, openHours: openHours.getOrInsertComputed(hours, hoursOf), price: priceOfFee(fee) });
         return false;
       });
       return dates && free;
