@@ -10,6 +10,7 @@ import {
 } from '../contract/schemas/booking.ts';
 import { HistoryEntry } from '../contract/schemas/history-entry.ts';
 import { OneOf, PlainDate, Text } from '../contract/schemas/scalars.ts';
+import type { Account } from '../domain/account.ts';
 import { wrongRange } from '../domain/date-range.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
@@ -138,6 +139,14 @@ export const cancelBooking = ({ commands, queries }: ToolDeps): Tool =>
     },
   });
 
+/** A booking after a change of it. */
+async function shown({ bookings }: Pick<ToolDeps['queries'], 'bookings'>, account: Account, id: number) {
+  const booking = await bookings.get(account, id);
+  return booking === undefined
+    ? refuse('ResourceNotFound', `There is no booking ${id}.`)
+    : toAssistantBooking(booking, account.kind);
+}
+
 export const moveBooking = ({ commands, queries }: ToolDeps): Tool =>
   tool({
     name: 'move_booking',
@@ -172,10 +181,7 @@ export const moveBooking = ({ commands, queries }: ToolDeps): Tool =>
       );
       // Repeating a call that has succeeded returns the same.
       if (isRefusal(outcome) && outcome.reason !== 'SamePlace') return outcome;
-      const booking = await queries.bookings.get(account, bookingId);
-      return booking === undefined
-        ? refuse('ResourceNotFound', `There is no booking ${bookingId}.`)
-        : toAssistantBooking(booking, account.kind);
+      return shown(queries, account, bookingId);
     },
   });
 
@@ -203,10 +209,7 @@ export const endMove = ({ commands, queries }: ToolDeps): Tool =>
       const outcome = await commands.moves.decline({ bookingId, by: account, ...defined({ reason }) }, contextOf(call));
       // Repeating a call that has succeeded returns the same.
       if (isRefusal(outcome) && outcome.reason !== 'NotWaiting') return outcome;
-      const booking = await queries.bookings.get(account, bookingId);
-      return booking === undefined
-        ? refuse('ResourceNotFound', `There is no booking ${bookingId}.`)
-        : toAssistantBooking(booking, account.kind);
+      return shown(queries, account, bookingId);
     },
   });
 
