@@ -2,7 +2,7 @@ import type { Account } from './account.ts';
 import type { Standing } from './admission.ts';
 import { type Decision, refuse } from './decision.ts';
 import type { QuestionSent } from './events.ts';
-import type { BrandId, SpaceId } from './ids.ts';
+import { type BrandId, brandId, type SpaceId, spaceId } from './ids.ts';
 import { MAX_MESSAGES, THREAD_MESSAGE, wrongText } from './limits.ts';
 
 /** How many messages a brand and a community have written about a space, without a booking. */
@@ -17,8 +17,12 @@ export type QuestionKey = `${number}-${number}`;
 export const questionKey = ({ spaceId, brandId }: { readonly spaceId: SpaceId; readonly brandId: BrandId }) =>
   `${spaceId}-${brandId}` satisfies QuestionKey;
 
-/** Whether a text has the form of a {@link questionKey}. */
-export const isQuestionKey = (text: string): text is QuestionKey => /^[1-9]\d{0,14}-[1-9]\d{0,14}$/.test(text);
+/** Reverses {@link questionKey}. Undefined if the text has another form. */
+export function readQuestionKey(text: string): { readonly spaceId: SpaceId; readonly brandId: BrandId } | undefined {
+  const [, space, brand] = /^([1-9]\d{0,14})-([1-9]\d{0,14})$/.exec(text) ?? [];
+  if (space === undefined || brand === undefined) return undefined;
+  return { spaceId: spaceId(Number(space)), brandId: brandId(Number(brand)) };
+}
 
 /**
  * Decides a message about a space. The brand begins: a community answers (`ResourceNotFound` if nothing was asked), and takes no questions of a

@@ -1,7 +1,6 @@
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
-import { brandId, spaceId } from '../../domain/ids.ts';
-import { type QuestionKey, questionKey } from '../../domain/question.ts';
+import { type QuestionKey, questionKey, readQuestionKey } from '../../domain/question.ts';
 import { momentIn, shortened } from '../../html/formats.ts';
 import { html, named, namedText } from '../../html/html.ts';
 import { MOST_QUESTIONS, type QuestionThread } from '../../queries/questions.ts';
@@ -21,9 +20,8 @@ import { messagesCard, newlyRead } from './messages.ts';
 export function questionPages(routes: ConsoleRoutes, { commands, queries }: PageDeps): void {
   routes.get(QUESTIONS, 'Viewer', listPage);
   const about = routesAbout(routes, 'question', async ({ account }: Visit, id: string) => {
-    const [, space, brand] = /^([1-9]\d{0,14})-([1-9]\d{0,14})$/.exec(id) ?? [];
-    if (space === undefined || brand === undefined) return undefined;
-    return queries.questions.thread(account, { spaceId: spaceId(Number(space)), brandId: brandId(Number(brand)) });
+    const asked = readQuestionKey(id);
+    return asked && queries.questions.thread(account, asked);
   });
   about.get(`${QUESTIONS}/:id`, 'Viewer', threadPage);
 

@@ -1,12 +1,12 @@
 import { isRefusal } from '../../domain/decision.ts';
 import { type BrandId, brandId } from '../../domain/ids.ts';
-import { isQuestionKey } from '../../domain/question.ts';
+import { readQuestionKey } from '../../domain/question.ts';
 import { counted } from '../../html/formats.ts';
 import { html, named, namedText } from '../../html/html.ts';
 import { type Answer, done, missing, notDone } from '../parts/answer.ts';
 import { hiddenField, postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
-import { QUESTIONS } from '../parts/question-links.ts';
+import { questionPath } from '../parts/question-links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { type Form, idOf } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
@@ -67,8 +67,8 @@ brands.</p>
 
 /** Where a form leads back to: the list, the booking or the question that it was opened from, or the settings. */
 function placeOf(visit: CommunityVisit, form: Form = visit.form): string {
-  const question = form.text('question');
-  if (isQuestionKey(question)) return `${QUESTIONS}/${question}`;
+  const question = readQuestionKey(form.text('question'));
+  if (question !== undefined) return questionPath(question);
   const list = listIn(form);
   const booking = idOf(form.text('booking'));
   if (list !== undefined) {
