@@ -1,5 +1,4 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { admissionKey, admissions } from '../../projections/admissions.ts';
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { spaces } from '../../projections/spaces.ts';
@@ -24,7 +23,7 @@ import { spaceDay } from './aggregates.ts';
 import { type BookingHome, homeOf } from './booking-home.ts';
 import type { CommandDeps } from './command-deps.ts';
 import type { Accepted, CommandContext } from './command-handler.ts';
-import { standingIn } from './standing.ts';
+import { standingIn, termsIn } from './standing.ts';
 
 type Moving = { readonly bookingId: number; readonly by: Account; readonly reason?: string };
 
@@ -65,14 +64,13 @@ export function createMoveCommands({ handler, readModels, clock }: CommandDeps, 
         const { spaceId = stored.spaceId, date = stored.date, startHour = stored.startHour } = to;
         const target = await targetOf(stored, { spaceId, date, startHour });
         if (isRefusal(target)) return target;
-        const [standing, brand, agreed] = await Promise.all([
-          standingIn(readModels, stored),
+        const [terms, brand] = await Promise.all([
+          termsIn(readModels, stored),
           readModels.collection(brands).get(String(stored.brandId)),
-          readModels.collection(admissions).get(admissionKey(stored)),
         ]);
         const { bookingId, communityId } = stored;
         const isKept = brand?.keptBy === communityId;
-        const wanted = { ...command, bookingId, moveId: id, to: target, standing, isKept, ...defined({ agreed }) };
+        const wanted = { ...command, bookingId, moveId: id, to: target, ...terms, isKept };
         return (day) => moveBooking(day, wanted, { now: clock() });
       });
       return carriedOut(outcome, context);
