@@ -1,4 +1,3 @@
-import { admissionKey, admissions } from '../../projections/admissions.ts';
 import { availability, availabilityKey } from '../../projections/availability.ts';
 import { spaces } from '../../projections/spaces.ts';
 import type { Account } from '../domain/account.ts';
@@ -22,7 +21,7 @@ import {
 } from '../domain/time-slots.ts';
 import { createLruCache } from '../event-loop/lru-cache.ts';
 import type { QueryDeps } from './query-deps.ts';
-import { asOffered, isVisibleSpace } from './spaces.ts';
+import { asOffered, isBlockedBy, isVisibleSpace } from './spaces.ts';
 
 /** The inputs of the slots of a space on a date. An answer is valid until one of them changes. */
 export type Availability = {
@@ -76,12 +75,7 @@ export function createAvailabilityQuery({ readModels, clock }: QueryDeps) {
   const days = readModels.collection(availability);
   /** The communities of spaces, which never change, so that how a brand stands with one is read beside the space. */
   const owners = createLruCache<number, CommunityId>(MAX_OWNERS);
-
-  async function isBlocked(account: Account, communityId: CommunityId): Promise<boolean> {
-    if (account.kind === 'Community') return false;
-    const known = await readModels.collection(admissions).get(admissionKey({ communityId, brandId: account.id }));
-    return known?.admission === 'turnedAway';
-  }
+  const isBlocked = (account: Account, owner: CommunityId) => isBlockedBy({ readModels }, account, owner);
 
   return async ({ account, spaceId, date }: AvailabilityQuery): Promise<Availability | Refusal> => {
     const owner = owners.get(spaceId);

@@ -1,4 +1,4 @@
-import { type AdmissionDocument, admissions } from '../../projections/admissions.ts';
+import { type AdmissionDocument, admissionKey, admissions } from '../../projections/admissions.ts';
 import { type CommunityDocument, communities } from '../../projections/communities.ts';
 import { type SpaceDocument, spaces } from '../../projections/spaces.ts';
 import type { Find } from '../document-store/document-store.ts';
@@ -22,6 +22,17 @@ export const isPublished = ({ facts }: Space): boolean => facts?.published === t
 
 /** A space as a brand sees it. If its community takes no requests of the brand, it takes no bookings. */
 export const asOffered = (space: Space, isBlocked: boolean): Space => (isBlocked ? { ...space, active: false } : space);
+
+/** Whether a community takes no requests of an account. */
+export async function isBlockedBy(
+  { readModels }: Pick<QueryDeps, 'readModels'>,
+  account: Account,
+  communityId: CommunityId,
+): Promise<boolean> {
+  if (account.kind === 'Community') return false;
+  const known = await readModels.collection(admissions).get(admissionKey({ communityId, brandId: account.id }));
+  return known?.admission === 'turnedAway';
+}
 
 /** Spaces of one community, or all of them. */
 export const spacesById = declareQuery(
@@ -118,8 +129,13 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
 
     /** The same as `get`, as it is offered to the account, with the name and the house of the community. */
     async getNamed(account: Account, spaceId: number): Promise<NamedSpace | undefined> {
-      const [space, blockedBy] = await Promise.all([get(account, spaceId), communitiesBlocking(account)]);
-      return space && named(asOffered(space, blockedBy.has(space.communityId)), await community(space.communityId));
+      const space = await get(account, spaceId);
+      if (space === undefined) return undefined;
+      const [owner, isBlocked] = await Promise.all([
+        community(space.communityId),
+        isBlockedBy({ readModels }, account, space.communityId),
+      ]);
+      return named(asOffered(space, isBlocked), owner);
     },
 
     /** The same as `list`, with the names and houses of the communities. */

@@ -2,6 +2,7 @@ import { type AgreedPrices, agreedFee } from '../../domain/customer-details.ts';
 import { priceOf } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
 import type { StandingOfBrand } from '../../queries/customers.ts';
+import { asOffered as offeredTo } from '../../queries/spaces.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import type { BrandVisit } from '../parts/visit.ts';
 
@@ -15,7 +16,7 @@ export async function asOffered(
   space: Space,
 ): Promise<OfferedSpace> {
   const standing = await customers.asSeenBy(account.id, space.communityId);
-  return { ...space, ...standing, active: space.active && !standing.isBlocked };
+  return { ...offeredTo(space, standing.isBlocked), ...standing };
 }
 
 /** What an event costs the brand. @param space with the terms of its day */
