@@ -41,6 +41,8 @@ type ClosedHours = Pick<Closure, 'kind' | 'communityId' | 'spaceIds' | 'from' | 
 /** With the days that it does not close, if it has been carried out. */
 type LeavingOut = ClosedHours & Partial<Pick<ReadableClosure, 'leftOut' | 'datesLeftOut'>>;
 
+/** What a house can still decline, cancel or move. */
+const OPEN: readonly BookingStatus[] = ['Pending', 'Approved'];
 const BOOKED: readonly BookingStatus[] = ['Approved', 'Completed'];
 const HELD: readonly BookingStatus[] = ['Pending', ...BOOKED];
 
@@ -53,6 +55,14 @@ const heldBetween = declareQuery(
   }),
   [COMMUNITY.id, FROM, TO],
   [COMMUNITY.id, FROM, TO, toSpaceId(1)],
+);
+
+const openBetween = declareQuery(
+  bookings,
+  (community: CommunityId, from: PlainDate, to: PlainDate): Find<BookingDocument> => ({
+    where: { communityId: community, status: { in: OPEN }, date: { from, to } },
+  }),
+  [COMMUNITY.id, FROM, TO],
 );
 
 const ofDay = declareQuery(
@@ -78,17 +88,23 @@ const ofDay = declareQuery(
   [COMMUNITY.id, FROM, BOOKED, SPACES, 3],
 );
 
-type IsWantedDay = (isLeftOut: boolean, date: PlainDate) => boolean;
-type GapOf = (space: SpaceId) => number;
-
-/** Whether a booking is in the hours of a closed time on one of its days. @param gapOf hours beside them that it holds, too */
-function hoursOf(closure: LeavingOut, isWanted: IsWantedDay, gapOf: GapOf = () => 0) {
-  const leftOut = new Set(closure.leftOut?.map(({ spaceId, date }) => `${spaceId} ${date}`));
+/**
+ * Whether a booking is inside a closed time, or in the way of an own event: holds its hours, or the gap beside them, on one of the days that it
+ * has left out, from today on. All days of an own event that has not been carried out count as left out.
+ * @param today by the clock of the community
+ */
+function isConcerned(closure: LeavingOut, today: PlainDate, spaces: readonly Space[]) {
+  const { kind, datesLeftOut = [] } = closure;
+  const leftOut = closure.leftOut && new Set(closure.leftOut.map(({ spaceId, date }) => `${spaceId} ${date}`));
+  const gaps = new Map(spaces.map(({ spaceId, gapHours = 0 }) => [spaceId, gapHours]));
   return (booking: BookingDocument): boolean => {
     const { spaceId, date, timeZone } = booking;
-    if (!covers(closure, booking) || !isWanted(leftOut.has(`${spaceId} ${date}`), date)) return false;
+    if (!covers(closure, booking)) return false;
+    const isLeftOut = leftOut?.has(`${spaceId} ${date}`) ?? kind === 'OwnEvent';
+    const isDay = kind === 'Closure' ? !isLeftOut : isLeftOut && date >= today && !datesLeftOut.includes(date);
     const day = wallDay(date, timeZone);
-    return overlaps(bookedTime(day, booking), widened(closedTime(day, closure), gapOf(spaceId)));
+    const gap = kind === 'Closure' ? 0 : (gaps.get(spaceId) ?? 0);
+    return isDay && overlaps(bookedTime(day, booking), widened(closedTime(day, closure), gap));
   };
 }
 
@@ -110,19 +126,6 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
       });
     }
     return totals;
-  }
-
-  /** The first held bookings in the hours of a closed time on some of its days, and how many there are. */
-  async function inHours(closure: LeavingOut, limit: number, isWanted: IsWantedDay, gapOf?: GapOf) {
-    const isInHours = hoursOf(closure, isWanted, gapOf);
-    const first: BookingDocument[] = [];
-    let count = 0;
-    for await (const booking of documents.find(heldBetween(closure.communityId, closure.from, closure.to))) {
-      if (!isInHours(booking)) continue;
-      count += 1;
-      if (first.length < limit) first.push(booking);
-    }
-    return { first, count };
   }
 
   return {
@@ -209,33 +212,38 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
     heldOn: (community: CommunityId, date: PlainDate, spaces: readonly SpaceId[]): Promise<BookingDocument[]> =>
       documents.list(ofDay(community, date, HELD, spaces)),
 
-    /** The first held bookings inside the hours of a closed time, and how many there are. */
-    inside: (closure: LeavingOut, limit: number) => inHours(closure, limit, (isLeftOut) => !isLeftOut),
+    /**
+     * The first requests and approved bookings inside a closed time or in the way of an own event, and how many there are.
+     * @param today by the clock of the community
+     */
+    async concerned(closure: LeavingOut, today: PlainDate, spaces: readonly Space[], limit: number) {
+      const isWanted = isConcerned(closure, today, spaces);
+      const first: BookingDocument[] = [];
+      let count = 0;
+      for await (const booking of documents.find(openBetween(closure.communityId, closure.from, closure.to))) {
+        if (!isWanted(booking)) continue;
+        count += 1;
+        if (first.length < limit) first.push(booking);
+      }
+      return { first, count };
+    },
 
-    /** A page of those that are wanted: requests and approved bookings, in the order of lists. */
-    insidePage(
+    /** A page of those that can also be moved, in the order of lists. */
+    concernedPage(
       closure: LeavingOut,
-      page: Omit<PageRange, 'direction'>,
-      isWanted: (booking: BookingDocument) => boolean,
+      today: PlainDate,
+      spaces: readonly Space[],
+      page: Omit<PageRange, 'direction'> & { readonly isWanted: (booking: BookingDocument) => boolean },
     ): Promise<BookingPart> {
-      const isInHours = hoursOf(closure, (isLeftOut) => !isLeftOut);
+      const isInHours = isConcerned(closure, today, spaces);
       return parts.page(communityOf(closure), {
         ...page,
         direction: 'ascending',
         startDate: closure.from,
         endDate: closure.to,
-        lists: [{ status: 'Pending' }, { status: 'Approved' }],
-        isWanted: (booking) => isInHours(booking) && isWanted(booking),
+        lists: OPEN.map((status) => ({ status })),
+        isWanted: (booking) => isInHours(booking) && page.isWanted(booking),
       });
-    },
-
-    /** The first held bookings that hold its hours, or the gap beside them, from a date on: on the days that it has left out, or on all. */
-    inTheWay(closure: LeavingOut, first: PlainDate, spaces: readonly Space[], limit: number) {
-      const gaps = new Map(spaces.map(({ spaceId, gapHours = 0 }) => [spaceId, gapHours]));
-      const { leftOut, datesLeftOut = [] } = closure;
-      const isWanted = (isLeftOut: boolean, date: PlainDate) =>
-        (isLeftOut || leftOut === undefined) && date >= first && !datesLeftOut.includes(date);
-      return inHours(closure, limit, isWanted, (space) => gaps.get(space) ?? 0);
     },
 
     /** The first bookings of some spaces on a day that were declined, withdrawn or cancelled or expired, and how many there are. */

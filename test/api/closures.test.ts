@@ -169,13 +169,36 @@ test('the bookings inside a closed time are those that hold some of its time, wh
     const range = { spaceIds: [room], from: '2027-03-28', to: '2027-03-28', start, until };
     const { closureId: closed, bookings } = accepted(await commands().add(wanted(range), CONTEXT));
     const stored = await service.core.queries.closures.get(communityId(community.id), closed);
-    const { first } = await service.core.queries.calendar.inside(stored ?? expect.fail(), 10);
+    const { first } = await service.core.queries.calendar.concerned(
+      stored ?? expect.fail(),
+      '2026-01-01' as PlainDate,
+      [],
+      10,
+    );
     accepted(await commands().end({ closureId: closed, communityId: community.id }, CONTEXT));
     return [bookings, first.map(({ bookingId }) => bookingId)];
   };
   expect(await inside(3, 4)).toEqual([[id], [id]]);
   expect(await inside(4, 5)).toEqual([[], []]);
   expect(await inside(2, 3)).toEqual([[], []]);
+});
+
+test('a booking that has taken place is not among those that a closed time can still have cancelled', async () => {
+  const room = await service.space(community, { durationHours: 1 });
+  const date = inDays(5);
+  const before = service.time.now;
+  const id = await booked(room, date, 12);
+  const { bookings } = service.core.commands;
+  accepted(await bookings.approve({ bookingId: id, communityId: communityId(community.id) }, CONTEXT));
+  const range = { spaceIds: [room], from: date, to: date, start: 12, until: 14 };
+  const { closureId: closed } = accepted(await commands().add(wanted(range), CONTEXT));
+  const stored = (await service.core.queries.closures.get(communityId(community.id), closed)) ?? expect.fail();
+  const count = async () => (await service.core.queries.calendar.concerned(stored, date, [], 10)).count;
+  expect(await count()).toBe(1);
+  service.time.now = Date.parse(`${inDays(6)}T12:00:00Z`);
+  accepted(await bookings.complete(id, CONTEXT));
+  service.time.now = before;
+  expect(await count()).toBe(0);
 });
 
 test('an own event keeps the time between bookings free, on both sides', async () => {

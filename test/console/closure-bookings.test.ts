@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { weekdayOf } from '../../src/domain/calendar.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
@@ -181,7 +182,7 @@ test('each of many bookings inside a closed time is reached page by page, withou
   const { calendar, closures } = running.service.core.queries;
   const closure = (await closures.get(owner, path.split('/')[4] ?? '')) ?? expect.fail('The closed time is gone');
   const period = { is: 'upcoming', now: Date.parse(`${inDays(109)}T00:00:00Z`) } as const;
-  const left = await calendar.insidePage(closure, { period, limit: 20 }, () => true);
+  const left = await calendar.concernedPage(closure, inDays(109), [], { period, limit: 20, isWanted: () => true });
   expect(left.bookings.map(({ date }) => date)).toEqual(dates.slice(9, 13));
 });
 
@@ -218,6 +219,55 @@ test('what is in the way of an own event is cancelled, and it is entered on the 
   expect([await shownOn(dates[0]), await shownOn(dates[1]), await shownOn(dates[2])]).toEqual([true, false, true]);
   expect((await cancel(answer, { all: 'yes', reason: 'Choir' })).flash).toContain('is entered on 1 day more');
   expect(await shownOn(dates[1])).toBe(true);
+});
+
+test('each booking in the way of an own event is left, cancelled or moved, and the event is entered on the days that are free then', async () => {
+  const choir = accepted(
+    await commands().customers.add({ communityId: by().communityId, name: 'Choir of the hall' }, CONTEXT),
+  );
+  const dates = [inDays(120), inDays(127), inDays(134), inDays(141)];
+  const [left, cancelled, proposed] = [
+    await book(rooms[0], dates[0] ?? '', 18, true),
+    await book(rooms[0], dates[1] ?? '', 18, true),
+    await book(rooms[0], dates[2] ?? '', 18),
+  ];
+  const details = { spaceId: spaceId(rooms[0] ?? 0), date: dates[3] as PlainDate, startHour: 18 };
+  const kept = accepted(
+    await commands().bookings.enter(
+      { enteredBy: by().communityId, brandId: choir.brandId, details, entry: {} },
+      CONTEXT,
+    ),
+  ).bookingId;
+  // It is not in the way: the day beside it.
+  await book(rooms[0], inDays(121), 18);
+  const event = await add('OwnEvent', {
+    ...{
+      title: 'Rehearsal',
+      start: '18',
+      until: '20',
+      spaces: String(rooms[0]),
+      weekdays: weekdayOf(dates[0] ?? inDays(0)),
+    },
+    ...{ from: inDays(113), to: dates[3] ?? '' },
+  });
+  expect(event.flash).toContain('4 days left out');
+  const path = `${event.url.pathname}/bookings`;
+  const page = await harbour.open(path);
+  expect(textOf(page)).toContain('Bookings in its way');
+  expect([...page.text.matchAll(/name="listed" value="(\d+) /g)].map(([, id]) => Number(id))).toEqual([
+    ...[left, cancelled, proposed],
+    kept,
+  ]);
+  const done = await harbour.send(page, path, {
+    ...{ [`choice-${cancelled}`]: 'cancel', [`choice-${proposed}`]: inDays(135), [`choice-${kept}`]: inDays(142) },
+    reason: 'Rehearsal',
+  });
+  expect(done.flash).toMatch(
+    /^1 booking cancelled: .*\n1 booking moved: .*\n1 move proposed: .*\nThe own event is entered on 2 days more\.$/s,
+  );
+  const shown = async (date: string | undefined) =>
+    textOf(await harbour.open(`/console/calendar/${date}`)).includes('Rehearsal 18:00–20:00');
+  expect(await Promise.all(dates.map(shown))).toEqual([false, true, false, true]);
 });
 
 test('a single day that bookings hold is freed and taken by the form of the own event, with what was typed', async () => {

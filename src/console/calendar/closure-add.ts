@@ -63,7 +63,7 @@ export function closureAddPages({ community }: ConsoleRoutes, deps: PageDeps): v
     if (kind === 'Closure' || !isPlainDate(from) || !isPlainDate(to)) return addPage(visit, typed, spaces, problems);
     const spaceIds = wanted.spaceIds?.map(spaceId) ?? spaces.map((space) => space.spaceId);
     const asked = { ...wanted, from, to, communityId: account.id, spaceIds };
-    const inTheWay = await queries.calendar.inTheWay(asked, localDate(now, accountZone), spaces, mostBookings(visit));
+    const inTheWay = await queries.calendar.concerned(asked, localDate(now, accountZone), spaces, mostBookings(visit));
     return addPage(visit, typed, spaces, problems, inTheWay);
   }
 }

@@ -22,9 +22,12 @@ export type Concerned = { readonly first: readonly BookingDocument[]; readonly c
 /** How many of them its page lists: rows of a table, or boxes for those who may cancel. It counts the others. */
 export const mostBookings = (visit: CommunityVisit): number => (may(visit, 'Coordinator') ? MAX_BULK_BOOKINGS : 50);
 
-/** The page on which each booking inside a closed time is left, cancelled, or proposed to move. */
+/** The page on which each booking inside a closed time, or in the way of an own event, is left, cancelled, or proposed to move. */
 export const choicesPath = ({ closureId }: Pick<ReadableClosure, 'closureId'>): string =>
   `/console/calendar/closures/${closureId}/bookings`;
+
+export const concernedTitle = ({ kind }: Pick<ReadableClosure, 'kind'>): string =>
+  kind === 'Closure' ? 'Bookings inside it' : 'Bookings in its way';
 
 /** Bookings that a form names, in the state in which the page showed them. */
 export type Ticked = ReadonlyMap<number, 'Pending' | 'Approved'>;
@@ -37,14 +40,13 @@ export function bookingsSection(
   problems: Problems,
 ): Html | undefined {
   if (count === 0) return undefined;
-  const title = closure.kind === 'Closure' ? 'Bookings inside it' : 'Bookings in its way';
+  const title = concernedTitle(closure);
   const lead =
     closure.kind === 'Closure'
       ? 'They stay, until you decline or cancel them.'
       : 'On the days left out. They stay, until you decline or cancel them.';
   const more = count - first.length;
   const choose =
-    closure.kind === 'Closure' &&
     may(visit, 'Coordinator') &&
     first.some((booking) => canMove(visit, booking)) &&
     html`<p>${buttonLink(choicesPath(closure), 'Leave, cancel or move each…', 'quiet')}</p>`;
@@ -198,13 +200,26 @@ export async function cancelAndEnter(
   visit: CommunityVisit,
   closure: ReadableClosure,
 ): Promise<Answer> {
-  const go = `/console/calendar/closures/${closure.closureId}`;
   const { flash, freed } = await cancelTicked(deps, visit);
-  if (!entersAgain(closure) || freed.length === 0) return { go, flash };
-  const wanted = { closureId: closure.closureId, communityId: visit.account.id, days: freed };
-  const entered = await deps.commands.closures.enterAgain(wanted, visit.context);
+  return {
+    go: `/console/calendar/closures/${closure.closureId}`,
+    flash: await enterOn(deps, visit, closure, flash, freed),
+  };
+}
+
+/** Enters an own event on the days of bookings that have left them. @returns what happened to them, and on how many days it is entered */
+export async function enterOn(
+  { commands }: Pick<PageDeps, 'commands'>,
+  { account, context }: CommunityVisit,
+  closure: ReadableClosure,
+  flash: Flash,
+  freed: readonly BookingDocument[],
+): Promise<Flash> {
+  if (!entersAgain(closure) || freed.length === 0) return flash;
+  const wanted = { closureId: closure.closureId, communityId: account.id, days: freed };
+  const entered = await commands.closures.enterAgain(wanted, context);
   const text = isRefusal(entered) ? entered.details : enteredText(entered.days);
-  return { go, flash: { ...flash, text: `${flash.text}\n${text}` } };
+  return { ...flash, text: `${flash.text}\n${text}` };
 }
 
 const enteredText = (days: number): string =>

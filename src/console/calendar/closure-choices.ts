@@ -20,7 +20,16 @@ import type { CommunityVisit } from '../parts/visit.ts';
 import { decideEach, MAX_MESSAGE_BYTES, messageOf } from '../requests/bulk-outcomes.ts';
 import { problemsOfReason, reasonField } from '../requests/decision-forms.ts';
 import { canMove } from '../requests/move-views.ts';
-import { cancelEach, choicesPath, readTicks, tickOf, undecidedIn } from './closure-bookings.ts';
+import {
+  cancelEach,
+  choicesPath,
+  concernedTitle,
+  enterOn,
+  entersAgain,
+  readTicks,
+  tickOf,
+  undecidedIn,
+} from './closure-bookings.ts';
 import { CLOSURES, closureRoutes, titleOf } from './closures.ts';
 
 /** Bookings on one page: each is offered days, which are searched for. */
@@ -32,8 +41,8 @@ const OFFERED = 3;
 type Choice = 'cancel' | PlainDate;
 
 /**
- * The bookings inside a closed time: each is left, cancelled, or proposed to move to a free day at its hour. The rules of cancelling and of
- * moving decide.
+ * The bookings inside a closed time or in the way of an own event: each is left, cancelled, or proposed to move to a free day at its hour. The
+ * rules of cancelling and of moving decide. An own event is then entered on the days that are free.
  */
 export function closureChoicePages({ community }: ConsoleRoutes, deps: PageDeps): void {
   const { commands, queries } = deps;
@@ -50,11 +59,15 @@ export function closureChoicePages({ community }: ConsoleRoutes, deps: PageDeps)
       ...((cancels || reason !== '') && problemsOfReason(reason)),
     };
     if (hasProblems(problems)) return choicesPage(visit, closure, problems);
-    return { go: `${CLOSURES}/${closure.closureId}`, flash: await carryOut(visit, chosen) };
+    return { go: `${CLOSURES}/${closure.closureId}`, flash: await carryOut(visit, closure, chosen) };
   });
 
   /** Cancels, moves and proposes, each booking on its own. */
-  async function carryOut(visit: CommunityVisit, chosen: ReadonlyMap<number, Choice>): Promise<Flash> {
+  async function carryOut(
+    visit: CommunityVisit,
+    closure: ReadableClosure,
+    chosen: ReadonlyMap<number, Choice>,
+  ): Promise<Flash> {
     const ticked = ticksIn(visit);
     const bookings = await queries.requests.some(visit.account, [...chosen.keys()]);
     const kept = await keptAmong(visit, bookings);
@@ -83,7 +96,10 @@ export function closureChoicePages({ community }: ConsoleRoutes, deps: PageDeps)
     );
     const isDone = messages.length > 0 && messages.every(({ kind }) => kind === 'done');
     const text = messages.map((message) => message.text).join('\n') || 'The bookings are not to this account.';
-    return { kind: isDone ? 'done' : 'problem', text };
+    const freed = [...outcomes.cancelled, ...outcomes.moved].flatMap(({ request, refused }) =>
+      refused === undefined ? [request] : [],
+    );
+    return enterOn(deps, visit, closure, { kind: isDone ? 'done' : 'problem', text }, freed);
   }
 
   function moveTo({ account: by, form, context }: CommunityVisit, bookingId: BookingId, date: PlainDate | undefined) {
@@ -102,12 +118,16 @@ export function closureChoicePages({ community }: ConsoleRoutes, deps: PageDeps)
   }
 
   async function choicesPage(visit: CommunityVisit, closure: ReadableClosure, problems: Problems): Promise<Answer> {
-    const { now } = visit;
+    const { account, accountZone, now } = visit;
     const path = `${CLOSURES}/${closure.closureId}`;
-    if (closure.kind !== 'Closure' || closure.endedAt !== undefined) return { go: path };
+    if (closure.endedAt !== undefined) return { go: path };
     const cursors = cursorsOf(hasProblems(problems) ? visit.form : visit.query);
-    const wanted = { period: { is: 'upcoming', now }, limit: PER_PAGE, ...cursors } as const;
-    const page = await queries.calendar.insidePage(closure, wanted, (booking) => canMove(visit, booking));
+    const page = await queries.calendar.concernedPage(
+      closure,
+      localDate(now, accountZone),
+      await queries.spaces.list(account),
+      { period: { is: 'upcoming', now }, limit: PER_PAGE, ...cursors, isWanted: (booking) => canMove(visit, booking) },
+    );
     const { bookings } = page;
     if (bookings.length === 0) return { go: path };
     const [kept, ...offered] = await Promise.all([
@@ -119,7 +139,7 @@ export function closureChoicePages({ community }: ConsoleRoutes, deps: PageDeps)
     );
     const hint = 'Every brand will see it. Needed to cancel.';
     return {
-      title: 'Bookings inside it',
+      title: concernedTitle(closure),
       lead: html`${named(titleOf(closure))}: leave, cancel, or propose to move each of them.`,
       back: { href: path, label: titleOf(closure) },
       problems,
@@ -129,7 +149,9 @@ export function closureChoicePages({ community }: ConsoleRoutes, deps: PageDeps)
       )}${rows}
 ${reasonField(visit, { label: 'Reason', hint, required: false, problems })}
 <p class="small">A booking keeps its hours until its brand accepts the move, and its price. One of a customer that you look after moves
-at once. Cancelling is final, and what was paid is refunded.</p>
+at once. Cancelling is final, and what was paid is refunded.${
+        entersAgain(closure) && ' The event is entered on the days that are free then.'
+      }</p>
 <div class="row"><button class="button danger">Carry out</button>${buttonLink(path, 'Leave all of them', 'quiet')}</div>`}
 ${bookingPager(choicesPath(closure), {}, page)}`,
     } satisfies PageContent;

@@ -97,9 +97,8 @@ ${bookingsSection(visit, closure, bookings, problems)}`,
   /** The bookings inside a closed time, or in the way of an own event. */
   async function concernedBy(visit: CommunityVisit, closure: ReadableClosure, spaces: readonly Space[]) {
     if (closure.endedAt !== undefined) return { first: [], count: 0 };
-    if (closure.kind === 'Closure') return queries.calendar.inside(closure, mostBookings(visit));
     const today = localDate(visit.now, visit.accountZone);
-    return queries.calendar.inTheWay(closure, today, spaces, mostBookings(visit));
+    return queries.calendar.concerned(closure, today, spaces, mostBookings(visit));
   }
 
   ofClosure.post(`${CLOSURES}/:id/cancel`, 'Coordinator', async (visit, closure) => {
