@@ -20,7 +20,7 @@ export type CalendarEvent = {
   /** When anything was changed that the event shows. */
   readonly changedAt: Timestamp;
   readonly isTentative: boolean;
-  /** Only in a file about this one event: a feed leaves out what was cancelled. */
+  /** Only in the file of a mail: a feed leaves out what was cancelled. */
   readonly isCancelled?: boolean;
   /** Who sends it. Required in a file that is sent by mail. */
   readonly organizer?: NamedAddress;
@@ -52,9 +52,11 @@ export const calendarBegin = (name: string): string =>
     '',
   ].join('\r\n');
 
-/** A file with one event, for a mail. A program that has the event from a feed finds it by its UID (RFC 5546, 3.2.1). */
-export const calendarFile = (event: CalendarEvent, organizer: NamedAddress): string =>
-  [...BEGIN, 'METHOD:PUBLISH', ''].join('\r\n') + eventText({ ...event, organizer }) + CALENDAR_END;
+/** A file with some events, for a mail. A program that has an event from a feed finds it by its UID (RFC 5546, 3.2.1). */
+export const calendarFile = (events: readonly CalendarEvent[], organizer: NamedAddress): string =>
+  [...BEGIN, 'METHOD:PUBLISH', ''].join('\r\n') +
+  events.map((event) => eventText({ ...event, organizer })).join('') +
+  CALENDAR_END;
 
 export const CALENDAR_END = 'END:VCALENDAR\r\n';
 

@@ -46,8 +46,7 @@ export async function createMailContent(deps: {
       of: createRecipients({
         membersOf,
         preferences,
-        wasApproved: async (bookingId) =>
-          (await readModels.collection(bookings).get(String(bookingId)))?.wasApproved === 'yes',
+        booking: (bookingId) => readModels.collection(bookings).get(String(bookingId)),
         passwordChangedAt: async (userId) => (await users.get(userId))?.passwordChangedAt,
       }),
     },

@@ -1,4 +1,4 @@
-import { bookings } from '../../projections/bookings.ts';
+import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import { messages } from '../../projections/messages.ts';
 import { questionMessages } from '../../projections/question-messages.ts';
 import { webhooks } from '../../projections/webhooks.ts';
@@ -35,7 +35,8 @@ type Deps = {
   readonly membersOf: MembersOf;
   readonly preferences: Pick<MailPreferences, 'ofMembers'>;
   /** Whether a booking was approved before it was cancelled. Called once the read models show the event. */
-  readonly wasApproved: (bookingId: BookingId) => Promise<boolean>;
+  /** What the read models show of a booking. */
+  readonly booking: (bookingId: BookingId) => Promise<Pick<BookingDocument, 'wasApproved' | 'series'> | undefined>;
   /** When the password of a user changed last; undefined if the user was removed. */
   readonly passwordChangedAt: (userId: string) => Promise<string | undefined>;
 };
@@ -88,7 +89,7 @@ export function createReaders({ membersOf, preferences }: Pick<Deps, 'membersOf'
  * about the security of their account.
  */
 export function createRecipients(deps: Deps): Recipients['of'] {
-  const { membersOf, wasApproved, passwordChangedAt } = deps;
+  const { membersOf, booking, passwordChangedAt } = deps;
   const readersOf = createReaders(deps);
 
   /**
@@ -129,19 +130,23 @@ export function createRecipients(deps: Deps): Recipients['of'] {
     switch (event.type) {
       case 'BookingRequested': {
         const { approval, series } = event.data;
-        const mail = { kind: event.type, about: { ...aboutOf(event.data), ...defined({ series }) } };
+        const mail = { kind: event.type, about: aboutDay(event.data, series) };
         // The community entered it itself.
         if (approval === 'entered') return [];
         const toCommunity = await toReaders(event, [{ ...mail, account: communityOf(event.data) }]);
-        // Each approval is a mail of its own, with its calendar file.
-        const receipt =
-          approval === undefined ? mail : { kind: 'BookingApproved' as const, about: aboutOf(event.data) };
+        const receipt = approval === undefined ? mail : { ...mail, kind: 'BookingApproved' as const };
         return [...toCommunity, ...(await toActor(event, { ...receipt, account: brandOf(event.data) }))];
       }
       case 'BookingApproved':
-        return toReaders(event, [{ kind: event.type, account: brandOf(event.data), about: aboutOf(event.data) }]);
+        return toReaders(event, [
+          {
+            kind: event.type,
+            account: brandOf(event.data),
+            about: aboutDay(event.data, (await booking(event.data.bookingId))?.series),
+          },
+        ]);
       case 'BookingCancelled':
-        return toReaders(event, cancellation(event, await wasApproved(event.data.bookingId)));
+        return toReaders(event, cancellation(event, await booking(event.data.bookingId)));
       case 'MessageSent':
       case 'QuestionSent': {
         const to = event.data.from === 'Brand' ? communityOf(event.data) : brandOf(event.data);
@@ -184,10 +189,14 @@ export function createRecipients(deps: Deps): Recipients['of'] {
 }
 
 /** Who hears that a request or a booking ended: the other party, and on the side that ended it the colleagues. */
-function cancellation(event: Recorded<BookingCancelled>, wasApproved: boolean): readonly BookingMail[] {
-  const { data } = event;
-  const mail = (kind: ChosenKind) => (account: Account) => ({ kind, account, about: aboutOf(data) });
-  if (wasApproved || data.cancelledBy === 'Brand') return partiesOf(data).map(mail('BookingCancelled'));
+function cancellation(
+  { data }: Recorded<BookingCancelled>,
+  booking: Partial<Pick<BookingDocument, 'wasApproved' | 'series'>> = {},
+): readonly BookingMail[] {
+  const about = aboutDay(data, booking.series);
+  const mail = (kind: ChosenKind) => (account: Account) => ({ kind, account, about });
+  if (booking.wasApproved === 'yes' || data.cancelledBy === 'Brand')
+    return partiesOf(data).map(mail('BookingCancelled'));
   if (data.cancelledBy === 'Community') return [mail('BookingDeclined')(brandOf(data))];
   return partiesOf(data).map(mail('BookingExpired'));
 }
@@ -214,6 +223,12 @@ export const aboutOf = ({
   bookingId,
   spaceId,
 }: Pick<BookingCancelled['data'], 'bookingId' | 'spaceId'>): BookingMail['about'] => ({ bookingId, spaceId });
+
+/** The same with the series, so that mails about the same decision on its days go out together. */
+const aboutDay = (
+  data: Pick<BookingCancelled['data'], 'bookingId' | 'spaceId'>,
+  series: string | undefined,
+): BookingMail['about'] => ({ ...aboutOf(data), ...defined({ series }) });
 
 /** Who did it, as an id. The name is looked up when the mail is sent. */
 const byOf = ({ metadata: { actor } }: Recorded): { readonly by: string } => ({ by: `${actor.kind}:${actor.id}` });

@@ -18,12 +18,12 @@ test.each([
   ['Ann ^n', 'Ann ^^n'],
   ['"Ann"\r\nX-Evil: 1', "^'Ann^'X-Evil: 1"],
 ])('the name %j of an organizer stays the value of its parameter', (name, parameter) => {
-  const file = calendarFile(event, { name, address: 'a@venue.example' });
+  const file = calendarFile([event], { name, address: 'a@venue.example' });
   expect(file).toContain(`\r\nORGANIZER;CN="${parameter}":mailto:a@venue.example\r\n`);
 });
 
 test('a cancellation within the second of the creation still has a higher sequence', () => {
   const organizer = { name: '', address: 'a@venue.example' };
-  expect(calendarFile(event, organizer)).toContain('\r\nSEQUENCE:0\r\n');
-  expect(calendarFile({ ...event, isCancelled: true }, organizer)).toContain('\r\nSEQUENCE:1\r\n');
+  expect(calendarFile([event], organizer)).toContain('\r\nSEQUENCE:0\r\n');
+  expect(calendarFile([{ ...event, isCancelled: true }], organizer)).toContain('\r\nSEQUENCE:1\r\n');
 });

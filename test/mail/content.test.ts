@@ -271,6 +271,29 @@ describe('a digest', () => {
     expect(await digest(came, later(ended, 1))).toMatchObject({ skipped: expect.any(String) });
   });
 
+  it('is about one event if the days of one series are approved, with what each costs and a calendar file of all', async () => {
+    made.service.time.now = made.now;
+    const { mail } = find('BookingApproved');
+    const { commands, queries } = made.service.core;
+    const account = accountOfKey(mail.account ?? 'Brand:1') ?? expect.fail('It has no account');
+    const known = await queries.bookings.get(account, Number(mail.about.bookingId));
+    const { brandId: brand, spaceId: space, communityId: owner } = known ?? expect.fail('It has no booking');
+    const series = randomUUID();
+    const approve = async (date: PlainDate): Promise<Sample> => {
+      const details = { spaceId: space, date, startHour: 14, series };
+      const { bookingId } = accepted(await commands.bookings.request({ brandId: brand, details }, CONTEXT));
+      accepted(await commands.bookings.approve({ bookingId, communityId: owner }, CONTEXT));
+      return { ...find('BookingApproved'), mail: { ...mail, about: { bookingId, spaceId: space, series } } };
+    };
+    const [first, second] = [await approve('2027-01-20' as PlainDate), await approve('2027-01-27' as PlainDate)];
+    const message = await digest(later(first, 1), later(second, 2));
+    if ('skipped' in message) throw new Error(message.skipped);
+    expect(message.subject).toBe('Approved: 2 days of one event');
+    expect(message.text.match(/was charged\./g)).toHaveLength(2);
+    expect(message.calendar?.match(/BEGIN:VEVENT/g)).toHaveLength(2);
+    expect(message.calendar).toMatch(/DTSTART:20270127T.*DTSTART:20270120T/s);
+  });
+
   it('is about one event if all of it are requests of one series', async () => {
     made.service.time.now = made.now;
     const { mail } = find('BookingRequested', 'Community');

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { type Account, type Actor, accountKey } from '../../src/domain/account.ts';
 import type { CancelledBy } from '../../src/domain/booking-events.ts';
+import { defined } from '../../src/domain/defined.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { apiKeyId, brandId, cents, communityId, moveId, reviewId, timestamp, webhookId } from '../../src/domain/ids.ts';
 import { picked } from '../../src/domain/picked.ts';
@@ -38,6 +39,7 @@ type Given = {
   /** By account, for users who belong to several. */
   readonly chosenFor?: { readonly [account: string]: { readonly [userId: string]: Partial<Preferences> } };
   readonly wasApproved?: boolean;
+  readonly series?: string;
 };
 
 const OPERATOR: Actor = { kind: 'operator', id: 'cli' };
@@ -45,7 +47,7 @@ const byUser = (id: string): Actor => ({ kind: 'user', id });
 
 async function mailsOf(
   event: DomainEvent,
-  { actor = OPERATOR, members = MEMBERS, chosen = {}, chosenFor = {}, wasApproved = false }: Given = {},
+  { actor = OPERATOR, members = MEMBERS, chosen = {}, chosenFor = {}, wasApproved = false, series }: Given = {},
 ) {
   const recipientsOf = createRecipients({
     membersOf: async (account) => members[accountKey(account)] ?? [],
@@ -53,7 +55,7 @@ async function mailsOf(
       ofMembers: async (ids, account) =>
         new Map(ids.map((id) => [id, { all: {}, spaces: {}, ...chosen[id], ...chosenFor[account]?.[id] }])),
     },
-    wasApproved: async () => wasApproved,
+    booking: async () => defined({ wasApproved: wasApproved ? ('yes' as const) : undefined, series }),
     passwordChangedAt: async (userId) => (userId === 'usr_gone' ? undefined : '2026-12-01T11:00:00.000Z'),
   });
   const metadata = { at: timestamp('2026-12-01T11:00:00.000Z'), actor, correlationId: 'test', schema: 1 };
@@ -140,11 +142,15 @@ describe('who hears of an event by default', () => {
   );
 });
 
-test('mails about a request name its series, so that they go out together', async () => {
+test('mails about the request, the approval and the end of a day name its series, so that they go out together', async () => {
   const series = '0b5f3c1e-5f1d-4c53-9d0a-6f3f5a0c1d40';
-  const mails = await mailsOf(requested({ series }));
-  expect(mails.map(({ about }) => about.series)).toEqual(NOT_VIEWERS.map(() => series));
-  expect((await mailsOf(request)).every(({ about }) => !('series' in about))).toBe(true);
+  for (const event of [requested({ series }), approval, cancelled('Community'), cancelled('System')]) {
+    const mails = await mailsOf(event, { series });
+    expect(mails.length).toBeGreaterThan(0);
+    expect(new Set(mails.map(({ about }) => about.series))).toEqual(new Set([series]));
+  }
+  for (const event of [request, approval, cancelled('Community')])
+    expect((await mailsOf(event)).every(({ about }) => !('series' in about))).toBe(true);
 });
 
 describe('a user who did it', () => {
@@ -164,12 +170,12 @@ describe('a user who did it', () => {
     );
   });
 
-  it('gets each receipt of a series that is approved at once alone, with its calendar file', async () => {
+  it('gets the approval as the receipt of a request that is approved at once', async () => {
     const data = { ...request.data, series: '0b5f3c1e-5f1d-4c53-9d0a-6f3f5a0c1d40', approval: 'trusted' as const };
     const mails = await mailsOf({ ...request, data }, { actor: byUser('b-manager') });
     expect(mails.map(({ kind, userId, about }) => [kind, userId, about.series])).toEqual([
       ...NOT_VIEWERS.map((userId) => ['BookingRequested', userId, data.series]),
-      ['BookingApproved', 'b-manager', undefined],
+      ['BookingApproved', 'b-manager', data.series],
     ]);
   });
 

@@ -2,7 +2,6 @@ import type { ReadableBooking } from '../../../projections/bookings.ts';
 import { furtherDetails } from '../../contract/booking.ts';
 import { namedBooking } from '../../contract/calendar-event.ts';
 import { HOUSE_DESCRIPTION_LABELS, SPACE_DESCRIPTION_LABELS } from '../../contract/description.ts';
-import { calendarFile } from '../../contract/icalendar.ts';
 import { type Account, brandOf, communityOf } from '../../domain/account.ts';
 import type { ApprovedAtOnce, MovePlace } from '../../domain/booking-events.ts';
 import { cancellableUntil, expiryOf } from '../../domain/booking-moments.ts';
@@ -61,7 +60,9 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
   return {
     subject: `${said.title}: ${[...(isCommunity ? [other] : []), spaceOf(seen), briefWhen(booking)].join(', ')}`,
     title: said.title,
-    briefly: [spaceOf(seen), other, briefWhen(booking)].join('\n'),
+    briefly: [spaceOf(seen), other, briefWhen(booking), ...(kind === 'BookingApproved' ? wasCharged(seen) : [])].join(
+      '\n',
+    ),
     intro: said.intro,
     facts: [
       ...message,
@@ -72,7 +73,7 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
     action: { text: said.action ?? 'See the booking', url: `${publicUrl}/console/bookings/${booking.bookingId}` },
     ...(replyTo !== undefined && { replyTo }),
     ...(hasCalendar(kind, booking) && {
-      calendar: calendarFile(namedBooking(booking, account, { community, publicUrl, logId }), deps.sender),
+      calendar: [namedBooking(booking, account, { community, publicUrl, logId })],
     }),
   };
 }
@@ -200,6 +201,9 @@ const sentenceOf = (
   what: string,
 ): readonly string[] => (amount === undefined ? [] : [`${amount(cents, currency)} ${what}.`]);
 
+const wasCharged = (seen: Seen): readonly string[] =>
+  sentenceOf(seen, seen.booking.charge ?? seen.booking.totalPrice, 'was charged');
+
 /** How a request was approved. */
 const APPROVED: { readonly [A in ApprovedAtOnce | 'answered']: (seen: Seen) => string } = {
   answered: (seen) => `${seen.other} approved your request for ${spaceOf(seen)}.`,
@@ -245,7 +249,7 @@ const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefine
     title: 'Approved',
     intro: [
       APPROVED[seen.booking.approval ?? 'answered'](seen),
-      ...sentenceOf(seen, seen.booking.charge ?? seen.booking.totalPrice, 'was charged'),
+      ...wasCharged(seen),
       `You can cancel until ${momentOf(seen, cancellableUntil(seen.booking))}. What was charged is then refunded.`,
     ],
   }),

@@ -1,4 +1,5 @@
 import { roleIn } from '../../auth/memberships.ts';
+import { calendarFile } from '../../contract/icalendar.ts';
 import { type Account, accountInWords, accountKey, accountOfKey } from '../../domain/account.ts';
 import { subjectOfUser } from '../../domain/personal-text.ts';
 import { amountFor } from '../../html/amounts.ts';
@@ -48,7 +49,7 @@ export function createCompose(deps: ComposeDeps): Compose {
     reader: Reader | undefined,
     kind: Subscription['kind'] | undefined = isChosen(mail.kind) ? mail.kind : undefined,
   ): Message {
-    const { replyTo, calendar, ...text } = written;
+    const { replyTo, calendar = [], ...text } = written;
     return {
       to,
       ...renderMail({ ...text, ...footerOf(mail, reader) }),
@@ -60,7 +61,7 @@ export function createCompose(deps: ComposeDeps): Compose {
             deps.clock(),
           ),
         }),
-      ...(calendar !== undefined && { calendar }),
+      ...(calendar.length > 0 && { calendar: calendarFile(calendar, deps.sender) }),
     };
   }
 

@@ -33,7 +33,8 @@ export async function digestOf(mails: readonly NewMail[], write: Write, publicUr
   const [first] = written;
   if (first === undefined) return { skipped: 'What it was about is no longer news.' };
   if (written.length === 1 && ended === 0) return { only: first };
-  if (ended === 0 && areOneSeries(mails)) return { digest: seriesOf(written, first, others) };
+  const calendar = written.flatMap((one) => one.calendar ?? []);
+  if (ended === 0 && areOneSeries(mails)) return { digest: { ...seriesOf(written, first, others), calendar } };
   const count = written.length + others;
   const hasQuestions = mails.some(isOfQuestion);
   return {
@@ -48,17 +49,18 @@ export async function digestOf(mails: readonly NewMail[], write: Write, publicUr
         ...(others === 0 ? [] : [['Others', `${counted(others, 'more booking')}, in your list of bookings`] as const]),
       ],
       action: { text: 'See your bookings', url: `${publicUrl}/console/bookings` },
+      calendar,
     },
   };
 }
 
 function areOneSeries([first, ...others]: readonly NewMail[]): boolean {
-  if (first?.kind !== 'BookingRequested' || first.about.series === undefined) return false;
+  if (first?.about.series === undefined) return false;
   const { kind, account, about } = first;
   return others.every((mail) => mail.kind === kind && mail.account === account && mail.about.series === about.series);
 }
 
-/** The requests of a series, in the order of their days. */
+/** What happened to the days of a series, in their order. */
 const seriesOf = (written: readonly BookingWritten[], first: BookingWritten, others: number): Written => ({
   subject: `${first.title}: ${counted(written.length + others, 'day')} of one event`,
   intro: ['These are several days of one event.'],

@@ -1,4 +1,5 @@
 import type { User } from '../../auth/users.ts';
+import type { CalendarEvent } from '../../contract/icalendar.ts';
 import type { Account } from '../../domain/account.ts';
 import type { NamedAddress } from '../../domain/email-address.ts';
 import type { Subject } from '../../domain/personal-text.ts';
@@ -16,7 +17,11 @@ import type { MailText } from './layout.ts';
 export type Skipped = { readonly skipped: string };
 
 /** What one kind of mail says, without its frame. */
-export type Written = Omit<MailText, 'footer' | 'footerLink'> & Partial<Pick<Message, 'replyTo' | 'calendar'>>;
+export type Written = Omit<MailText, 'footer' | 'footerLink'> &
+  Partial<Pick<Message, 'replyTo'>> & {
+    /** The events of its calendar file. It has none without events. */
+    readonly calendar?: readonly CalendarEvent[];
+  };
 
 /** A user who gets a mail. */
 export type MailedUser = Pick<User, 'email' | 'memberships'>;
