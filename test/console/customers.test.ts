@@ -88,8 +88,13 @@ test('of a series, each day that is not free is listed with its reason before an
     every: 'month',
     until: `${year}-04-30`,
     days: february,
+    message: 'With a piano',
   };
   const shown = await enter(typed);
+  const changed = await desk.send(shown, ENTER, { change: 'yes' });
+  expect([changed.status, changed.text.includes('With a piano')]).toEqual([200, true]);
+  const none = await desk.send(shown, ENTER, { day: [] });
+  expect([none.status, none.text.includes('Tick at least one day.')]).toEqual([422, true]);
   expect(shown.text).toContain(`${year}-02-31: there is no such day`);
   expect(shown.text).toContain(shortDate(february));
   expect(await core().queries.customers.called(house(), 'Choir')).toEqual([]);

@@ -12,7 +12,7 @@ import { backTo, viaField } from '../parts/back-link.ts';
 import { hasProblems, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, CUSTOMERS, ENTER } from '../parts/links.ts';
-import { checkedDays, dayChoices, refusedText } from '../parts/repeated-days.ts';
+import { changeButton, checkedDays, dayChoices, isToBeChanged, refusedText, TICK_ONE } from '../parts/repeated-days.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit, Visit } from '../parts/visit.ts';
@@ -55,6 +55,7 @@ export function entryPages({ community }: ConsoleRoutes, { commands, queries }: 
     };
     if (hasProblems(problems) || read.problems !== undefined) return entryPage(visit, typed, problems);
     const { entered } = read;
+    if (isToBeChanged(form)) return entryPage(visit, typed, {});
     const picked = form.all('day');
     // Several days are shown before anything is stored.
     if (entered.days.length > 1 && picked.length === 0) return checkPage(visit, typed, entered);
@@ -132,6 +133,8 @@ ${entryFields(visit, typed, spaces, problems, localDate(now, accountZone))}
   }
 
   async function checkPage(visit: CommunityVisit, typed: TypedEntry, entered: Entered): Promise<PageContent> {
+    // None of the days that the page has shown is ticked.
+    const problems = visit.form.text('series') === '' ? undefined : { day: TICK_ONE };
     const { space, startHour, entry } = entered;
     const { isAtShortNotice } = entry;
     const { spaceId } = space;
@@ -139,18 +142,17 @@ ${entryFields(visit, typed, spaces, problems, localDate(now, accountZone))}
     const days = await checkedDays(queries, wanted, (kind) => NOT_FREE[kind]);
     const free = days.filter(({ date }) => date !== undefined);
     const button = free.length > 0 && html`<button class="button">Enter the ticked days</button>`;
-    const again = addressOf(ENTER, { ...typed, message: undefined });
     return {
       title: 'Enter these days?',
       lead: html`${named(typed.customer)}, ${named(space.name)}: ${counted(free.length, 'day')} of ${days.length} free.`,
-      status: 200,
+      ...(problems === undefined ? { status: 200 } : { problems }),
       main: postForm(
         visit,
         ENTER,
         'card fields narrow',
       )`${onceField('requestKey')}${hiddenField('series', randomUUID())}${viaField(visit)}${carried(typed)}
 ${dayChoices(days, (date) => ({ value: date, isTicked: true }))}
-<div class="row">${button}${buttonLink(again, 'Change', 'quiet')}</div>`,
+<div class="row">${button}${changeButton}</div>`,
     };
   }
 }

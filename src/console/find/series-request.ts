@@ -11,9 +11,8 @@ import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, done, notDone, type PageContent } from '../parts/answer.ts';
 import { viaField } from '../parts/back-link.ts';
 import { hiddenField, postForm } from '../parts/forms.ts';
-import { checkedDays, dayChoices, REPEAT_FIELDS, refusedText } from '../parts/repeated-days.ts';
+import { changeButton, checkedDays, dayChoices, REPEAT_FIELDS, refusedText, TICK_ONE } from '../parts/repeated-days.ts';
 import type { PageDeps } from '../parts/routes.ts';
-import type { Form } from '../parts/typed-form.ts';
 import type { BrandVisit } from '../parts/visit.ts';
 import { AT_ONCE, type OfferedSpace, priceIn } from './offered-space.ts';
 import { whyRefused } from './refused-request.ts';
@@ -39,12 +38,9 @@ export async function requestSeries(deps: PageDeps, visit: BrandVisit, wanted: S
   if (series === '') return daysPage(deps, visit, wanted, undefined);
   const ticked = form.all('day').flatMap((text) => tickIn(text) ?? []);
   return ticked.length === 0
-    ? daysPage(deps, visit, wanted, 'Tick at least one day.')
+    ? daysPage(deps, visit, wanted, TICK_ONE)
     : requestTicked(deps, visit, wanted, { series, ticked });
 }
-
-/** Whether the form of the days asks for the form that it was made from, to change what was typed there. */
-export const isToBeChanged = (form: Form): boolean => form.text('change') !== '';
 
 type Tick = { readonly date: PlainDate; readonly totalPrice: number | undefined };
 
@@ -136,7 +132,7 @@ ${viaField(visit)}${carried(visit)}${dayChoices(checked, choiceOf)}
 ${room && roomNote(room, free.length)}
 <p>${sum}${space.isTrusted ? EACH_AT_ONCE : EACH_WAITS}</p>
 <div class="row">${free.length > 0 && html`<button class="button">${action} the ticked days</button>`}
-<button class="button quiet" name="change" value="yes">Change</button></div>`,
+${changeButton}</div>`,
   };
 }
 

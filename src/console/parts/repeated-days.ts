@@ -9,7 +9,7 @@ import { flag, type Html, html } from '../../html/html.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { dateField, field, select } from './forms.ts';
 import { readDate } from './typed-dates.ts';
-import type { Problems } from './typed-form.ts';
+import type { Form, Problems } from './typed-form.ts';
 
 /** The fields of a form that repeat its day. */
 export const REPEAT_FIELDS = ['every', 'until', 'days'] as const;
@@ -82,6 +82,13 @@ export const dayChoices = (
     return html`<li><label class="choice"><input type="checkbox" name="day" value="${value}"${flag('checked', isTicked)}>
 <span class="what">${day}${note !== undefined && `, ${note}`}</span></label></li>`;
   })}</ul>`;
+
+export const TICK_ONE = 'Tick at least one day.';
+
+/** Leads from the days back to the form that they were typed in. In the form of the days, so that no text is in an address. */
+export const changeButton = html`<button class="button quiet" name="change" value="yes">Change</button>`;
+
+export const isToBeChanged = (form: Form): boolean => form.text('change') !== '';
 
 /** Refused days that a message names: it travels in a cookie of 4 KiB. */
 const NAMED = 10;
