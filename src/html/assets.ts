@@ -48,6 +48,7 @@ const NAMES = [
   'rooms.svg',
   'favicon.svg',
   'embedded.js',
+  'door.js',
 ] as const;
 type AssetName = (typeof NAMES)[number];
 

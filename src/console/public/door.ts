@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { FindFeed } from '../../auth/calendar-feeds.ts';
 import type { IsSuspended } from '../../auth/suspension.ts';
+import { assetUrl } from '../../html/assets.ts';
 import { longDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { htmlDocument, pageHeaders, sendProblem } from '../../html/layout.ts';
@@ -15,12 +16,12 @@ type Deps = Pick<PageDeps, 'queries'> & {
 
 /** Requests per network and minute: a house has many doors behind one address. */
 const PER_MINUTE = { rateLimit: { max: 300, timeWindow: '1 minute' } };
-/** How often a screen loads its page again, in seconds. */
+/** How often a screen without scripts loads its page again, in seconds. */
 const REFRESHED_EVERY = 30;
 
 /**
  * The sheet at the door of a space: what takes it today, for a screen or on paper. The address is the credential, as for calendar feeds. No
- * session, cookie or script.
+ * session and no cookie. A script keeps it up to date, and on the screen while the service is away.
  */
 export function doorPage(scope: FastifyInstance, { queries, findFeed, isSuspended, clock }: Deps): void {
   scope.get<{ Params: { secret: string } }>('/door/:secret', { config: PER_MINUTE }, async ({ params }, reply) => {
@@ -33,7 +34,8 @@ export function doorPage(scope: FastifyInstance, { queries, findFeed, isSuspende
     return reply.headers(headers()).send(
       htmlDocument({
         title: space.name,
-        head: html`<meta http-equiv="refresh" content="${String(REFRESHED_EVERY)}">`,
+        head: html`<script src="${assetUrl('door.js')}" type="module"></script>
+<noscript><meta http-equiv="refresh" content="${String(REFRESHED_EVERY)}"></noscript>`,
         body: html`<main id="main" class="door" tabindex="-1"><h1>${named(space.name)}</h1><p>${longDate(date)}</p>
 ${shown.length === 0 ? html`<p class="free">Free today</p>` : html`<ol role="list">${shown}</ol>`}</main>`,
       }),
