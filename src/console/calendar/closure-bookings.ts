@@ -207,7 +207,11 @@ export async function cancelAndEnter(
   };
 }
 
-/** Enters an own event on the days of bookings that have left them. @returns what happened to them, and on how many days it is entered */
+/**
+ * Enters an own event on the days of bookings that have left them. Nothing for a closed time, and for what has ended or was changed.
+ * @param flash what happened to the bookings
+ * @returns the same, and on how many days it is entered
+ */
 export async function enterOn(
   { commands }: Pick<PageDeps, 'commands'>,
   { account, context }: CommunityVisit,

@@ -29,7 +29,8 @@ function sayIfStale() {
   const note = main.querySelector('.stale') ?? main.appendChild(document.createElement('p'));
   note.className = 'stale';
   note.role = 'status';
-  note.textContent = `Not updated for ${Math.floor(age / 60_000)} minutes: the service cannot be reached.`;
+  const minutes = Math.floor(age / 60_000);
+  note.textContent = `Not updated for ${minutes} minute${minutes === 1 ? '' : 's'}: the service cannot be reached.`;
 }
 
 async function keepUpToDate() {
