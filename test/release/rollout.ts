@@ -183,7 +183,9 @@ async function appendSurveys(store: Store, { communityId, brandId }: Market): Pr
         schema: 1,
       };
       const data = { communityId, brandId, survey: id };
-      await events.append(`venue_survey-${id}`, [{ id, type: NEXT_KIND, data, metadata }], { expectedRevision: 'none' });
+      await events.append(`venue_survey-${id}`, [{ id, type: NEXT_KIND, data, metadata }], {
+        expectedRevision: 'none',
+      });
     }
   });
   return ids;
