@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { termsOn } from '../../src/domain/day-terms.ts';
 import { brandId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import type { Space } from '../../src/domain/space.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
 import { inDays } from '../in-days.ts';
@@ -57,8 +59,10 @@ test('a move to a dearer room shows the difference, and asks for nothing before 
   const id = await requested();
   const booking = await bookingOf(id);
   const spaces = await running.service.core.queries.spaces.list(HARBOUR);
-  const other = spaces.find(({ spaceId: space, eventFee }) => space !== 1 && eventFee !== booking?.eventFee);
-  const fields = { space: String(other?.spaceId), date: freshDate(), startHour: '12', reason: 'The hall is broken' };
+  const date = freshDate();
+  const feeThere = (space: Space) => termsOn(space, date).eventFee;
+  const other = spaces.find((space) => space.spaceId !== 1 && feeThere(space) !== booking?.eventFee) ?? expect.fail();
+  const fields = { space: String(other.spaceId), date, startHour: '12', reason: 'The hall is broken' };
   const first = await ask(manager, id, fields);
   expect(first.text).toContain('It costs another price there. Choose one.');
   expect(first.text).toMatch(/The price there:.* (more|less) than now/);
@@ -72,7 +76,7 @@ test('a move to a dearer room shows the difference, and asks for nothing before 
   expect(asked.text).toMatch(/It then costs .* than now/);
   const taken = await answer(brand, id, `/console/bookings/${id}`, 'accept');
   const after = await bookingOf(id);
-  expect(after).toMatchObject({ status: 'Approved', eventFee: other?.eventFee, charge: after?.totalPrice });
+  expect(after).toMatchObject({ status: 'Approved', eventFee: feeThere(other), charge: after?.totalPrice });
   expect(taken.text).toContain('Moved');
 });
 
