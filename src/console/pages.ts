@@ -20,6 +20,7 @@ import { entryPages } from './customers/entries.ts';
 import { comparePages } from './find/compare.ts';
 import { findPages } from './find/find.ts';
 import { freeMonthPages } from './find/free-month.ts';
+import { freeTimePages } from './find/free-times.ts';
 import { shortlistPages } from './find/shortlist.ts';
 import { requestPages } from './find/space-page.ts';
 import { overviewPages } from './overview/overview.ts';
@@ -64,6 +65,7 @@ const PAGES = [
   closureImportPages,
   closureChoicePages,
   entryPages,
+  freeTimePages,
   customerPages,
   customerPage,
   bookingListPages,

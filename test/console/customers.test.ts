@@ -70,6 +70,32 @@ test('a customer without people can be invited, but not be written to', async ()
   expect((await desk.open(path)).text).toContain('Send message');
 });
 
+test('a free time for a caller is found among the own spaces, and leads to the form with what was asked for', async () => {
+  const [hall] = (await core().queries.spaces.list({ kind: 'Community', id: house() })).filter(
+    ({ spaceId: id }) => id === space().id,
+  );
+  const date = inDays(200);
+  const free = '/console/bookings/free';
+  expect((await desk.open(ENTER)).text).toContain(`href="${free}"`);
+  const found = await desk.open(`${free}?guests=2&date=${date}&hour=12`);
+  const others = await core().queries.spaces.list({ kind: 'Community', id: communityId(2) });
+  expect(found.text).toContain(hall?.name);
+  for (const { name } of others) expect(found.text).not.toContain(name);
+  const [, href = ''] =
+    new RegExp(`href="([^"]*enter\\?space=${space().id}&amp;[^"]*startHour=12[^"]*)"`).exec(found.text) ?? [];
+  const form = await desk.open(href.replaceAll('&amp;', '&'));
+  expect(form.text).toMatch(new RegExp(`name="date"[^>]* value="${shortDate(date)}"`));
+  expect(form.text).toMatch(/name="guests"[^>]* value="2"/);
+  expect(form.text).toMatch(/<option value="12" selected/);
+  await enter({ customer: 'Caller', isNew: 'yes', date, startHour: '12' });
+  const taken = await desk.open(`${free}?date=${date}`);
+  expect(taken.text).not.toMatch(new RegExp(`enter\\?space=${space().id}&amp;date=${date}&amp;startHour=12\\b`));
+  const wrong = await desk.open(`${free}?guests=-1&place=${'x'.repeat(300)}`);
+  expect(wrong.text).toContain('Error: Find a free time');
+  expect(wrong.text).not.toContain('class="finds"');
+  expect((await desk.open(`${free}?guests=90000`)).text).toContain('Nothing found');
+});
+
 test('a form that is sent twice enters one booking', async () => {
   await enter({ customer: 'Twice GmbH', isNew: 'yes', date: inDays(day++) });
   const form = await desk.open(ENTER);

@@ -202,6 +202,8 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'customer-new': 'customers/new',
     customer: `customers/${completed?.brandId}`,
     'booking-enter': `bookings/enter?space=1&date=${busyDay}`,
+    'free-times': `bookings/free?guests=20&date=${busyDay}`,
+    'free-times-none': `bookings/free?guests=90000&date=${busyDay}`,
     spaces: 'spaces',
     'space-new': 'spaces/new',
     space: 'spaces/1',

@@ -11,7 +11,7 @@ import { type Answer, done, forbidden, nothingToDo, type PageContent } from '../
 import { backTo, viaField } from '../parts/back-link.ts';
 import { hasProblems, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
-import { addressOf, CUSTOMERS, ENTER } from '../parts/links.ts';
+import { addressOf, CUSTOMERS, ENTER, FREE_TIMES } from '../parts/links.ts';
 import { changeButton, checkedDays, dayChoices, isToBeChanged, refusedText, TICK_ONE } from '../parts/repeated-days.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
@@ -121,7 +121,8 @@ export function entryPages({ community }: ConsoleRoutes, { commands, queries }: 
       title: 'Enter a booking',
       lead: 'For a customer that you look after. It is approved at once, in your name.',
       back: backTo(visit, { href: CUSTOMERS, label: 'Customers' }),
-      actions: buttonLink(addressOf('/console/calendar/closures/new', own), 'An own event instead', 'quiet'),
+      actions: html`<div class="row">${buttonLink(FREE_TIMES, 'Find a free time', 'quiet')}
+${buttonLink(addressOf('/console/calendar/closures/new', own), 'An own event instead', 'quiet')}</div>`,
       problems,
       main:
         spaces.length === 0

@@ -32,17 +32,25 @@ type FormOf = Pick<Visit, 'query' | 'now' | 'amount'> & {
   readonly currency: string;
   /** Default: that of a brand. */
   readonly path?: string;
+  /** Whether the spaces are those of one house, so that no place is asked for. */
+  readonly isOwnHouse?: boolean;
 };
 
 /** The form of the search, which works as an address. */
 export function filterForm(of: FormOf): Html {
-  const { query, now, filter, problems, currency, amount, path } = of;
+  const { query, now, filter, problems, currency, amount, path, isOwnHouse = false } = of;
   const control = controlsOf(query, problems);
   const { asked } = filter;
   const date = asked.month === undefined ? query.text('date') || (asked.dates?.[0] ?? '') : '';
   return html`<form class="card fields" method="get" action="${path ?? '/console/find'}"><div class="find-filter">
 ${field({ ...control('guests', FIND_LABELS.guests), type: 'number', attributes: { min: 1, max: CAPACITY.max, inputmode: 'numeric' } })}
-${field({ ...control('place', FIND_LABELS.place), attributes: { ...SEARCHED_TEXT, placeholder: 'City, street, house' } })}
+${
+  !isOwnHouse &&
+  field({
+    ...control('place', FIND_LABELS.place),
+    attributes: { ...SEARCHED_TEXT, placeholder: 'City, street, house' },
+  })
+}
 ${dateField({ ...control('date', FIND_LABELS.date), value: date, earliest: earliestDate(now) })}
 ${select({ ...control('hour', FIND_LABELS.hour), options: [any('Any start time'), ...HOUR_OPTIONS] })}
 ${
@@ -61,8 +69,10 @@ ${
 const MORE = ['date2', 'date3', 'month', 'weekday', 'within', 'kind', 'community', 'name', 'amenity', 'sort'] as const;
 
 /** The fields that are needed less often. Closed after a search, so that its results are in view. */
-function moreFields({ query, now, communities, problems, amount }: FormOf): Html {
-  const sorts = SORTS.filter(({ value }) => amount !== undefined || value !== 'price');
+function moreFields({ query, now, communities, problems, amount, isOwnHouse = false }: FormOf): Html {
+  const isOffered = (sort: SpaceOrder) =>
+    !(sort === 'price' && amount === undefined) && !(sort === 'distance' && isOwnHouse);
+  const sorts = SORTS.filter(({ value }) => isOffered(value));
   const control = controlsOf(query, problems);
   const used = MORE.filter((name) => query.text(name) !== '').length;
   const isOpen = MORE.some((name) => problems[name] !== undefined);
@@ -87,11 +97,14 @@ ${select({
 ${select({ ...control('kind', FIND_LABELS.kind), options: [any('Any kind'), ...kinds] })}
 ${names.length > 0 && select({ ...control('community', FIND_LABELS.community), options: [any('Any community'), ...names] })}
 ${field({ ...control('name', FIND_LABELS.name), attributes: SEARCHED_TEXT })}
-${select({
-  ...control('within', FIND_LABELS.within),
-  hint: 'With coordinates as the place, such as 52.52, 13.40',
-  options: [any(`${DEFAULT_WITHIN_KM} km`), ...DISTANCES.map((km) => ({ value: String(km), label: `${km} km` }))],
-})}
+${
+  !isOwnHouse &&
+  select({
+    ...control('within', FIND_LABELS.within),
+    hint: 'With coordinates as the place, such as 52.52, 13.40',
+    options: [any(`${DEFAULT_WITHIN_KM} km`), ...DISTANCES.map((km) => ({ value: String(km), label: `${km} km` }))],
+  })
+}
 ${select({ ...control('sort', FIND_LABELS.sort), options: [any('Best fit, or nearest'), ...sorts] })}
 </div>${choices(
     { name: 'amenity', label: FIND_LABELS.amenity, problems },

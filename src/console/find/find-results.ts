@@ -51,7 +51,8 @@ export type FindLinks = {
   space(found: FoundSpace, chosen: Chosen): string;
   /** Where a start time, or a day, is asked for. */
   time(found: FoundSpace, chosen: Chosen): string;
-  readonly comparison: string;
+  /** The page that compares some of them, if one does. */
+  readonly comparison?: string;
 };
 type Chosen = { readonly date?: PlainDate; readonly start?: number | undefined };
 
@@ -99,7 +100,7 @@ first${order}.${pageZone && ` All times are ${zoneName(pageZone)}.`}</p>
       actions: actionsOf(one.space),
     }),
   )}</ul>
-${compareForm(links.comparison)}
+${links.comparison !== undefined && compareForm(links.comparison)}
 ${pager(
   { previous: page > 1 ? to(page - 1) : undefined, next: page < last ? to(page + 1) : undefined },
   { previous: `Page ${page - 1}`, here: `Page ${page} of ${last}`, next: `Page ${page + 1}` },

@@ -9,6 +9,9 @@ export const FEEDS = '/console/feeds';
 /** The form with which a community enters a booking of a customer, to which the calendar links, too. */
 export const ENTER = '/console/bookings/enter';
 
+/** The search of a community among its own spaces, which leads to that form. */
+export const FREE_TIMES = '/console/bookings/free';
+
 /** The customers of a community, and the page of one. */
 export const CUSTOMERS = '/console/customers';
 export const customerPath = (id: number | string): string => `${CUSTOMERS}/${id}`;

@@ -1,0 +1,65 @@
+import { capitalised } from '../../html/formats.ts';
+import { EMPTY, html } from '../../html/html.ts';
+import { hasProblems } from '../parts/forms.ts';
+import { buttonLink, emptyState } from '../parts/frame.ts';
+import { addressOf, ENTER, FREE_TIMES } from '../parts/links.ts';
+import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
+import type { CommunityVisit } from '../parts/visit.ts';
+import { type FindFilter, findPath, NARROWING, readFilter, without } from './find-filter.ts';
+import { filterForm } from './find-form.ts';
+import { daysText, type FindLinks, resultList } from './find-results.ts';
+import { searchPage } from './find-search.ts';
+
+/** The search of a community among its own spaces, for a caller: each start time that is found leads to the form that enters a booking. */
+export function freeTimePages({ community }: ConsoleRoutes, { queries, settings }: PageDeps): void {
+  const { currency, serviceFeePercent } = settings;
+
+  community.get(FREE_TIMES, 'Coordinator', async (visit) => {
+    const { query, now, amount } = visit;
+    const { filter, problems } = readFilter(query, now, { communities: [], amount });
+    const form = filterForm({
+      query,
+      now,
+      amount,
+      filter,
+      problems,
+      currency,
+      communities: [],
+      path: FREE_TIMES,
+      isOwnHouse: true,
+    });
+    return {
+      title: 'Find a free time',
+      lead: `${capitalised(daysText(filter.asked))}. Hours sooner than a space has to be requested are left out.`,
+      back: { href: ENTER, label: 'Enter a booking' },
+      problems,
+      main: html`${form}${!hasProblems(problems) && (await found(visit, filter))}`,
+    };
+  });
+
+  async function found({ account, amount }: CommunityVisit, wanted: FindFilter) {
+    const { results, filter } = await searchPage(queries, wanted, { by: account, serviceFeePercent });
+    if (results.total === 0)
+      return emptyState(
+        'search',
+        'Nothing found',
+        buttonLink(findPath(without(filter, NARROWING), FREE_TIMES), 'All spaces on these days', 'quiet'),
+      )`No space that is what you ask for on ${daysText(filter.asked)}.`;
+    return resultList({
+      results,
+      filter,
+      currency,
+      amount,
+      photos: await queries.photos.ofSpaces(results.spaces.map(({ space }) => space.spaceId)),
+      links: linksOf(filter),
+      actionsOf: () => EMPTY,
+    });
+  }
+}
+
+const linksOf = ({ asked: { guests } }: FindFilter): FindLinks => ({
+  results: (filter) => findPath(filter, FREE_TIMES),
+  space: ({ space }) => `/console/spaces/${space.spaceId}`,
+  time: ({ space }, { date, start }) =>
+    addressOf(ENTER, { space: String(space.spaceId), date, startHour: start?.toString(), guests: guests?.toString() }),
+});
