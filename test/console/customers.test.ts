@@ -90,6 +90,9 @@ test('a free time for a caller is found among the own spaces, and leads to the f
   await enter({ customer: 'Caller', isNew: 'yes', date, startHour: '12' });
   const taken = await desk.open(`${free}?date=${date}`);
   expect(taken.text).not.toMatch(new RegExp(`enter\\?space=${space().id}&amp;date=${date}&amp;startHour=12\\b`));
+  // Nothing of a search that is refused is printed as a month or an hour.
+  const noMonth = await desk.open(`${free}?month=1&hour=99`);
+  expect(noMonth.text).toContain('Error: Find a free time');
   const wrong = await desk.open(`${free}?guests=-1&place=${'x'.repeat(300)}`);
   expect(wrong.text).toContain('Error: Find a free time');
   expect(wrong.text).not.toContain('class="finds"');

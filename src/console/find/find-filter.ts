@@ -7,7 +7,7 @@ import type { PlainDate } from '../../domain/ids.ts';
 import { HOUR, SEARCH } from '../../domain/limits.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
 import { placeOf, SPACE_ORDERS, type SpaceFilter, type SpaceOrder, wrongSearch } from '../../domain/space-search.ts';
-import { problemOf } from '../parts/forms.ts';
+import { hasProblems, problemOf } from '../parts/forms.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
@@ -56,6 +56,7 @@ type FilterOptions = Pick<Visit, 'amount'> & {
 
 /**
  * Reads a filter from the query of its page. Without dates and month, it is for tomorrow. A month takes the place of the dates.
+ * @returns the filter, unless there are problems: what was typed may be no date and no month then
  * @param options.isPublic whether the page is for people without an account
  * @param options.amount undefined for a member who does not see amounts, who cannot search by them, which would tell them
  */
@@ -63,7 +64,7 @@ export function readFilter(
   query: Form,
   now: number,
   { communities, amount, isPublic = false }: FilterOptions,
-): { readonly filter: FindFilter; readonly problems: Problems } {
+): { readonly filter: FindFilter | undefined; readonly problems: Problems } {
   const problems: Partial<Record<FindField | '', string>> = {};
   if (amount === undefined && isUnseen(query)) problems[''] = 'You do not see amounts, so you cannot search by them.';
   const text = (name: FindField) => query.text(name);
@@ -104,10 +105,8 @@ export function readFilter(
   });
   const sort = oneOf('sort', SPACE_ORDERS) ?? (near === undefined ? 'fit' : 'distance');
   const page = query.integer('page');
-  return {
-    problems: { ...problemsOf(wrongSearch(asked, { sort, now, isPublic })), ...problems },
-    filter: { asked, sort, page: page >= 1 ? page : 1 },
-  };
+  const all = { ...problemsOf(wrongSearch(asked, { sort, now, isPublic })), ...problems };
+  return { problems: all, filter: hasProblems(all) ? undefined : { asked, sort, page: page >= 1 ? page : 1 } };
 }
 
 const isUnseen = (query: Form): boolean => query.text('max') !== '' || query.text('sort') === 'price';

@@ -26,7 +26,8 @@ const SEARCHED_TEXT = { maxlength: SEARCH.max, autocomplete: 'off' };
 const any = (label: string): Option => ({ value: '', label });
 
 type FormOf = Pick<Visit, 'query' | 'now' | 'amount'> & {
-  readonly filter: FindFilter;
+  /** Undefined if there are problems. */
+  readonly filter: FindFilter | undefined;
   readonly communities: readonly Community[];
   readonly problems: Problems;
   readonly currency: string;
@@ -40,8 +41,7 @@ type FormOf = Pick<Visit, 'query' | 'now' | 'amount'> & {
 export function filterForm(of: FormOf): Html {
   const { query, now, filter, problems, currency, amount, path, isOwnHouse = false } = of;
   const control = controlsOf(query, problems);
-  const { asked } = filter;
-  const date = asked.month === undefined ? query.text('date') || (asked.dates?.[0] ?? '') : '';
+  const date = query.text('month') === '' ? query.text('date') || (filter?.asked.dates?.[0] ?? '') : '';
   return html`<form class="card fields" method="get" action="${path ?? '/console/find'}"><div class="find-filter">
 ${field({ ...control('guests', FIND_LABELS.guests), type: 'number', attributes: { min: 1, max: CAPACITY.max, inputmode: 'numeric' } })}
 ${
@@ -62,7 +62,9 @@ ${
 }
 </div>${moreFields(of)}
 <div class="row"><button class="button">Find spaces</button>${
-    narrowed(asked) > 0 && buttonLink(findPath(without(filter, NARROWING), path), 'Clear filters', 'quiet')
+    filter !== undefined &&
+    narrowed(filter.asked) > 0 &&
+    buttonLink(findPath(without(filter, NARROWING), path), 'Clear filters', 'quiet')
   }</div></form>`;
 }
 

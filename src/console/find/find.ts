@@ -6,7 +6,6 @@ import { MAX_SEARCH_DATES } from '../../domain/limits.ts';
 import type { SpaceFilter } from '../../domain/space-search.ts';
 import { capitalised, clock, counted, shortDate } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import { hasProblems } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { BrandVisit } from '../parts/visit.ts';
@@ -38,12 +37,11 @@ export function findPages({ brand }: ConsoleRoutes, { queries, settings }: PageD
   brand.get('/console/find', 'Viewer', async (visit) => {
     const communities = await queries.spaces.communities();
     const { filter, problems } = readFilter(visit.query, visit.now, { communities, amount: visit.amount });
-    const { asked } = filter;
     const form = filterForm({ ...visit, filter, communities, problems, currency });
     return {
       title: 'Find a space',
-      ...(!hasProblems(problems) && {
-        lead: `${asked.month === undefined ? 'Start times' : 'Free'} on ${daysText(asked)}.`,
+      ...(filter && {
+        lead: `${filter.asked.month === undefined ? 'Start times' : 'Free'} on ${daysText(filter.asked)}.`,
       }),
       actions: shortlistLink(visit),
       problems,
@@ -51,7 +49,7 @@ export function findPages({ brand }: ConsoleRoutes, { queries, settings }: PageD
 ${
   (await queries.spaces.count(visit.account)) === 0
     ? emptyState('space', 'No spaces yet')`Spaces appear here as soon as a community adds one.`
-    : hasProblems(problems)
+    : filter === undefined
       ? emptyState('search', 'No search yet')`Fix the fields above, then search again.`
       : await found(visit, filter, communities)
 }`,

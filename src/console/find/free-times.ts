@@ -1,6 +1,5 @@
 import { capitalised } from '../../html/formats.ts';
 import { EMPTY, html } from '../../html/html.ts';
-import { hasProblems } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, ENTER, FREE_TIMES } from '../parts/links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
@@ -9,6 +8,8 @@ import { type FindFilter, findPath, NARROWING, readFilter, without } from './fin
 import { filterForm } from './find-form.ts';
 import { daysText, type FindLinks, resultList } from './find-results.ts';
 import { searchPage } from './find-search.ts';
+
+const LEFT_OUT = 'Hours sooner than a space has to be requested are left out.';
 
 /** The search of a community among its own spaces, for a caller: each start time that is found leads to the form that enters a booking. */
 export function freeTimePages({ community }: ConsoleRoutes, { queries, settings }: PageDeps): void {
@@ -30,10 +31,10 @@ export function freeTimePages({ community }: ConsoleRoutes, { queries, settings 
     });
     return {
       title: 'Find a free time',
-      lead: `${capitalised(daysText(filter.asked))}. Hours sooner than a space has to be requested are left out.`,
+      ...(filter && { lead: `${capitalised(daysText(filter.asked))}. ${LEFT_OUT}` }),
       back: { href: ENTER, label: 'Enter a booking' },
       problems,
-      main: html`${form}${!hasProblems(problems) && (await found(visit, filter))}`,
+      main: html`${form}${filter && (await found(visit, filter))}`,
     };
   });
 

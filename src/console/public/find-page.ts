@@ -8,7 +8,6 @@ import { filterForm } from '../find/find-form.ts';
 import { daysText, type FindLinks, resultList } from '../find/find-results.ts';
 import { searchPage } from '../find/find-search.ts';
 import { compareChoice } from '../find/shortlist.ts';
-import { hasProblems } from '../parts/forms.ts';
 import { buttonLink, emptyState, problemSummary } from '../parts/frame.ts';
 import { roomPath } from '../parts/public-addresses.ts';
 import type { PageDeps } from '../parts/routes.ts';
@@ -28,17 +27,17 @@ export async function publicFindPage(
   { now, network }: { readonly now: number; readonly network: string },
 ): Promise<PublicPage> {
   const { currency, serviceFeePercent, publicUrl } = settings;
-  const { filter: asked, problems } = readFilter(query, now, { communities: [], amount, isPublic: true });
-  const form = filterForm({ query, now, filter: asked, communities: [], problems, currency, amount, path: ROOMS });
+  const { filter, problems } = readFilter(query, now, { communities: [], amount, isPublic: true });
+  const form = filterForm({ query, now, filter, communities: [], problems, currency, amount, path: ROOMS });
   return {
     title: 'Find a room',
     description: 'Rooms for events, with their free days, prices and reviews.',
     address: `${publicUrl}${ROOMS}`,
     problems,
-    main: html`<h1>Find a room</h1>${problemSummary(problems)}${form}${!hasProblems(problems) && (await found())}`,
+    main: html`<h1>Find a room</h1>${problemSummary(problems)}${form}${filter && (await found(filter))}`,
   };
 
-  async function found(): Promise<Html> {
+  async function found(asked: FindFilter): Promise<Html> {
     const wanted = { by: { kind: 'Stranger', network } as const, serviceFeePercent };
     const { results, filter } = await searchPage(queries, asked, wanted);
     if (results.total === 0)
