@@ -12,7 +12,7 @@ import { BRANDS } from '../parts/other-party.ts';
 import type { PageDeps } from '../parts/routes.ts';
 import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
-import { type BulkOutcome, decideEach, MAX_BULK_BOOKINGS, messageOf } from '../requests/bulk-outcomes.ts';
+import { type BulkOutcome, decidedIn, decideEach, MAX_BULK_BOOKINGS, messageOf } from '../requests/bulk-outcomes.ts';
 import { problemsOfReason, reasonField } from '../requests/decision-forms.ts';
 import { canMove } from '../requests/move-views.ts';
 
@@ -163,8 +163,7 @@ export async function cancelTicked(
   const selected = await deps.queries.requests.some(visit.account, [...ticked.keys()]);
   if (selected.length === 0) return { flash: NOT_YOURS, freed: [] };
   const outcomes = await cancelEach(deps, visit, selected, ticked);
-  const freed = outcomes.flatMap(({ request, refused }) => (refused === undefined ? [request] : []));
-  return { flash: messageOf(outcomes, visit, 'cancelled').flash, freed };
+  return { flash: messageOf(outcomes, visit, 'cancelled').flash, freed: decidedIn(outcomes) };
 }
 
 /** Cancels each of some bookings, for the reason in the form, unless it has left the state in which the page showed it. */

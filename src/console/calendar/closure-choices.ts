@@ -17,7 +17,7 @@ import { nextFreeDays } from '../parts/next-free-days.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
-import { decideEach, MAX_MESSAGE_BYTES, messageOf } from '../requests/bulk-outcomes.ts';
+import { decidedIn, decideEach, MAX_MESSAGE_BYTES, messageOf } from '../requests/bulk-outcomes.ts';
 import { problemsOfReason, reasonField } from '../requests/decision-forms.ts';
 import { canMove } from '../requests/move-views.ts';
 import {
@@ -96,9 +96,7 @@ export function closureChoicePages({ community }: ConsoleRoutes, deps: PageDeps)
     );
     const isDone = messages.length > 0 && messages.every(({ kind }) => kind === 'done');
     const text = messages.map((message) => message.text).join('\n') || 'The bookings are not to this account.';
-    const freed = [...outcomes.cancelled, ...outcomes.moved].flatMap(({ request, refused }) =>
-      refused === undefined ? [request] : [],
-    );
+    const freed = decidedIn([...outcomes.cancelled, ...outcomes.moved]);
     return enterOn(deps, visit, closure, { kind: isDone ? 'done' : 'problem', text }, freed);
   }
 

@@ -5,14 +5,16 @@ import type { SpaceFilter } from '../../domain/space-search.ts';
 import { clock, counted, dayAndMonth, duration, longDate, monthName, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { coverOf } from '../../html/photo-views.ts';
-import type { FoundSpace, SpaceResults } from '../../queries/space-search.ts';
+import type { FoundSpace, SpaceResults, SpaceSearch } from '../../queries/space-search.ts';
 import { onlyZone } from '../parts/booking-views.ts';
 import { factsLine } from '../parts/description-views.ts';
+import { buttonLink, emptyState } from '../parts/frame.ts';
 import { pager } from '../parts/links.ts';
 import { ratingText } from '../parts/review-views.ts';
+import type { PageDeps } from '../parts/routes.ts';
 import type { Visit } from '../parts/visit.ts';
-import { type FindFilter, findPath } from './find-filter.ts';
-import { PER_PAGE } from './find-search.ts';
+import { type FindFilter, findPath, NARROWING, without } from './find-filter.ts';
+import { PER_PAGE, searchPage } from './find-search.ts';
 import { COMPARE, compareForm } from './shortlist.ts';
 import { spacePath } from './space-path.ts';
 
@@ -79,8 +81,44 @@ function orderText({ asked, sort }: FindFilter, amount: Visit['amount']): string
   return isByPrice && amount === undefined ? '' : `, ${ORDER_TEXTS[sort]}`;
 }
 
+type Searched = Pick<Shown, 'amount' | 'links'> & {
+  readonly by: SpaceSearch['by'];
+  readonly includeInactive?: boolean;
+  /** The buttons of a space. */
+  actionsOf(space: Space, filter: FindFilter): Html;
+  /** What is shown if nothing is found. */
+  nothing(): Html | Promise<Html>;
+};
+
+/** Searches by a filter, and shows its page of the results. */
+export async function searchedList(
+  { queries, settings: { currency, serviceFeePercent } }: Pick<PageDeps, 'queries' | 'settings'>,
+  wanted: FindFilter,
+  { by, includeInactive = false, amount, links, actionsOf, nothing }: Searched,
+): Promise<Html> {
+  const { results, filter } = await searchPage(queries, wanted, { by, serviceFeePercent, includeInactive });
+  if (results.total === 0) return nothing();
+  return resultList({
+    results,
+    filter,
+    currency,
+    amount,
+    photos: await queries.photos.ofSpaces(results.spaces.map(({ space }) => space.spaceId)),
+    links,
+    actionsOf: (space) => actionsOf(space, filter),
+  });
+}
+
+/** Says that nothing is found, with a link that leaves out all but the days. @param path of the search */
+export const nothingOn = (wanted: FindFilter, path: string, what: 'room' | 'space'): Html =>
+  emptyState(
+    'search',
+    'Nothing found',
+    buttonLink(findPath(without(wanted, NARROWING), path), `All ${what}s on these days`, 'quiet'),
+  )`No ${what} that is what you ask for on ${daysText(wanted.asked)}.`;
+
 /** A page of the results. */
-export function resultList({ results, filter, currency, amount, photos, links, actionsOf }: Shown): Html {
+function resultList({ results, filter, currency, amount, photos, links, actionsOf }: Shown): Html {
   const { asked, page } = filter;
   const { total, free, spaces } = results;
   const last = Math.ceil(total / PER_PAGE);

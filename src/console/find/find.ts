@@ -11,8 +11,8 @@ import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { BrandVisit } from '../parts/visit.ts';
 import { earliestDate, type FindFilter, findPath, NARROWING, narrowed, readFilter, without } from './find-filter.ts';
 import { filterForm } from './find-form.ts';
-import { BRAND_LINKS, daysText, resultList } from './find-results.ts';
-import { searchPage, searchSpaces } from './find-search.ts';
+import { BRAND_LINKS, daysText, searchedList } from './find-results.ts';
+import { searchSpaces } from './find-search.ts';
 import { compareChoice, shortlistButton, shortlistLink } from './shortlist.ts';
 
 /** How many days to search for one that is free: more of them, if none is. */
@@ -31,7 +31,8 @@ const WIDER: readonly { readonly label: string; readonly fields: readonly (keyof
 ];
 
 /** The search for spaces. */
-export function findPages({ brand }: ConsoleRoutes, { queries, settings }: PageDeps): void {
+export function findPages({ brand }: ConsoleRoutes, deps: PageDeps): void {
+  const { queries, settings } = deps;
   const { currency, serviceFeePercent } = settings;
 
   brand.get('/console/find', 'Viewer', async (visit) => {
@@ -58,18 +59,15 @@ ${
 
   const wantedBy = ({ account }: BrandVisit) => ({ by: account, serviceFeePercent, includeInactive: true });
 
-  async function found(visit: BrandVisit, wanted: FindFilter, communities: readonly Community[]): Promise<Html> {
-    const { results, filter } = await searchPage(queries, wanted, wantedBy(visit));
-    if (results.total === 0) return nothingFound(visit, wanted, communities);
-    return resultList({
-      results,
-      filter,
-      currency,
+  function found(visit: BrandVisit, wanted: FindFilter, communities: readonly Community[]): Promise<Html> {
+    return searchedList(deps, wanted, {
+      by: visit.account,
+      includeInactive: true,
       amount: visit.amount,
-      photos: await queries.photos.ofSpaces(results.spaces.map(({ space }) => space.spaceId)),
       links: BRAND_LINKS,
-      actionsOf: (space) =>
+      actionsOf: (space, filter) =>
         html`<div class="row">${compareChoice(space)}${shortlistButton(visit, space, findPath(filter))}</div>`,
+      nothing: () => nothingFound(visit, wanted, communities),
     });
   }
 

@@ -1,19 +1,17 @@
 import { capitalised } from '../../html/formats.ts';
 import { EMPTY, html } from '../../html/html.ts';
-import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, ENTER, FREE_TIMES } from '../parts/links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
-import { type FindFilter, findPath, NARROWING, readFilter, without } from './find-filter.ts';
+import { type FindFilter, findPath, readFilter } from './find-filter.ts';
 import { filterForm } from './find-form.ts';
-import { daysText, type FindLinks, resultList } from './find-results.ts';
-import { searchPage } from './find-search.ts';
+import { daysText, type FindLinks, nothingOn, searchedList } from './find-results.ts';
 
 const LEFT_OUT = 'Hours sooner than a space has to be requested are left out.';
 
 /** The search of a community among its own spaces, for a caller: each start time that is found leads to the form that enters a booking. */
-export function freeTimePages({ community }: ConsoleRoutes, { queries, settings }: PageDeps): void {
-  const { currency, serviceFeePercent } = settings;
+export function freeTimePages({ community }: ConsoleRoutes, deps: PageDeps): void {
+  const { currency } = deps.settings;
 
   community.get(FREE_TIMES, 'Coordinator', async (visit) => {
     const { query, now, amount } = visit;
@@ -38,24 +36,14 @@ export function freeTimePages({ community }: ConsoleRoutes, { queries, settings 
     };
   });
 
-  async function found({ account, amount }: CommunityVisit, wanted: FindFilter) {
-    const { results, filter } = await searchPage(queries, wanted, { by: account, serviceFeePercent });
-    if (results.total === 0)
-      return emptyState(
-        'search',
-        'Nothing found',
-        buttonLink(findPath(without(filter, NARROWING), FREE_TIMES), 'All spaces on these days', 'quiet'),
-      )`No space that is what you ask for on ${daysText(filter.asked)}.`;
-    return resultList({
-      results,
-      filter,
-      currency,
+  const found = ({ account, amount }: CommunityVisit, filter: FindFilter) =>
+    searchedList(deps, filter, {
+      by: account,
       amount,
-      photos: await queries.photos.ofSpaces(results.spaces.map(({ space }) => space.spaceId)),
       links: linksOf(filter),
       actionsOf: () => EMPTY,
+      nothing: () => nothingOn(filter, FREE_TIMES, 'space'),
     });
-  }
 }
 
 const linksOf = ({ asked: { guests } }: FindFilter): FindLinks => ({

@@ -3,10 +3,9 @@ import { amount } from '../../html/amounts.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { FoundSpace } from '../../queries/space-search.ts';
 import { type Compared, comparisonProblems, comparisonTable } from '../find/compare.ts';
-import { type FindFilter, findPath, NARROWING, readFilter, without } from '../find/find-filter.ts';
+import { type FindFilter, findPath, readFilter } from '../find/find-filter.ts';
 import { filterForm } from '../find/find-form.ts';
-import { daysText, type FindLinks, resultList } from '../find/find-results.ts';
-import { searchPage } from '../find/find-search.ts';
+import { type FindLinks, nothingOn, searchedList } from '../find/find-results.ts';
 import { compareChoice } from '../find/shortlist.ts';
 import { buttonLink, emptyState, problemSummary } from '../parts/frame.ts';
 import { roomPath } from '../parts/public-addresses.ts';
@@ -22,11 +21,11 @@ export const COMPARED_ROOMS = `${ROOMS}/compare`;
 
 /** The search for published spaces, for everyone: the same as that of a brand. */
 export async function publicFindPage(
-  { queries, settings }: Deps,
+  deps: Deps,
   query: Form,
   { now, network }: { readonly now: number; readonly network: string },
 ): Promise<PublicPage> {
-  const { currency, serviceFeePercent, publicUrl } = settings;
+  const { currency, publicUrl } = deps.settings;
   const { filter, problems } = readFilter(query, now, { communities: [], amount, isPublic: true });
   const form = filterForm({ query, now, filter, communities: [], problems, currency, amount, path: ROOMS });
   return {
@@ -37,23 +36,13 @@ export async function publicFindPage(
     main: html`<h1>Find a room</h1>${problemSummary(problems)}${form}${filter && (await found(filter))}`,
   };
 
-  async function found(asked: FindFilter): Promise<Html> {
-    const wanted = { by: { kind: 'Stranger', network } as const, serviceFeePercent };
-    const { results, filter } = await searchPage(queries, asked, wanted);
-    if (results.total === 0)
-      return emptyState(
-        'search',
-        'Nothing found',
-        buttonLink(findPath(without(asked, NARROWING), ROOMS), 'All rooms on these days', 'quiet'),
-      )`No room that is what you ask for on ${daysText(asked.asked)}.`;
-    return resultList({
-      results,
-      filter,
-      currency,
+  function found(asked: FindFilter): Promise<Html> {
+    return searchedList(deps, asked, {
+      by: { kind: 'Stranger', network },
       amount,
-      photos: await queries.photos.ofSpaces(results.spaces.map(({ space }) => space.spaceId)),
-      links: linksOf(settings),
+      links: linksOf(deps.settings),
       actionsOf: (space) => html`<div class="row">${compareChoice(space)}</div>`,
+      nothing: () => nothingOn(asked, ROOMS, 'room'),
     });
   }
 }

@@ -18,6 +18,10 @@ export type BulkVerb = 'approved' | 'declined' | 'withdrawn' | 'cancelled' | 'pr
 /** What became of one of several bookings. */
 export type BulkOutcome = { readonly request: BookingDocument; readonly refused?: string };
 
+/** The bookings that were decided. */
+export const decidedIn = (outcomes: readonly BulkOutcome[]): readonly BookingDocument[] =>
+  outcomes.flatMap(({ request, refused }) => (refused === undefined ? [request] : []));
+
 /**
  * Decides each of several bookings on its own.
  * @param each `undecided`: the last change of state of a booking that nothing has happened to meanwhile, so that the refusal itself gives the reason
@@ -54,7 +58,7 @@ export function messageOf(
   verb: BulkVerb,
   mostBytes = MAX_MESSAGE_BYTES,
 ): { readonly flash: Flash; readonly isWhole: boolean } {
-  const done = outcomes.filter(({ refused }) => refused === undefined).map(({ request }) => request);
+  const done = decidedIn(outcomes);
   const refused = outcomes.filter((one) => one.refused !== undefined);
   const summary = doneText(done, visit, verb);
   if (refused.length === 0) return { flash: { kind: 'done', text: summary }, isWhole: true };
