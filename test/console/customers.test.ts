@@ -93,6 +93,7 @@ test('a free time for a caller is found among the own spaces, and leads to the f
   // Nothing of a search that is refused is printed as a month or an hour.
   const noMonth = await desk.open(`${free}?month=1&hour=99`);
   expect(noMonth.text).toContain('Error: Find a free time');
+  expect(noMonth.text).toContain(`href="${free}">Clear filters`);
   const wrong = await desk.open(`${free}?guests=-1&place=${'x'.repeat(300)}`);
   expect(wrong.text).toContain('Error: Find a free time');
   expect(wrong.text).not.toContain('class="finds"');

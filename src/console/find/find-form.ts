@@ -41,8 +41,9 @@ type FormOf = Pick<Visit, 'query' | 'now' | 'amount'> & {
 export function filterForm(of: FormOf): Html {
   const { query, now, filter, problems, currency, amount, path, isOwnHouse = false } = of;
   const control = controlsOf(query, problems);
+  const action = path ?? '/console/find';
   const date = query.text('month') === '' ? query.text('date') || (filter?.asked.dates?.[0] ?? '') : '';
-  return html`<form class="card fields" method="get" action="${path ?? '/console/find'}"><div class="find-filter">
+  return html`<form class="card fields" method="get" action="${action}"><div class="find-filter">
 ${field({ ...control('guests', FIND_LABELS.guests), type: 'number', attributes: { min: 1, max: CAPACITY.max, inputmode: 'numeric' } })}
 ${
   !isOwnHouse &&
@@ -62,9 +63,8 @@ ${
 }
 </div>${moreFields(of)}
 <div class="row"><button class="button">Find spaces</button>${
-    filter !== undefined &&
-    narrowed(filter.asked) > 0 &&
-    buttonLink(findPath(without(filter, NARROWING), path), 'Clear filters', 'quiet')
+    (filter === undefined || narrowed(filter.asked) > 0) &&
+    buttonLink(filter === undefined ? action : findPath(without(filter, NARROWING), path), 'Clear filters', 'quiet')
   }</div></form>`;
 }
 
