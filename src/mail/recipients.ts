@@ -210,7 +210,7 @@ function aboutMove(event: Recorded<BookingMoveAsked | BookingMoveEnded | Booking
       : event.type === 'BookingMoveEnded'
         ? event.data.endedBy
         : event.data.status === 'Pending' && 'Brand';
-  const about = { ...aboutOf(data), ...(kind === 'BookingMoveAsked' && { moveId: data.moveId }) };
+  const about = { ...aboutOf(data), ...(kind !== 'BookingMoved' && { moveId: data.moveId }) };
   return partiesOf(data)
     .filter((account) => account.kind !== isDoneBy)
     .map((account) => ({ kind, account, about }));

@@ -109,6 +109,14 @@ http://localhost:3000/console/bookings/`);
     expect(text).toContain('It then costs $460.00 instead of $230.00.');
   });
 
+  it('says why a move is asked for, and why it was declined', async () => {
+    for (const kind of ['BookingMoveAsked', 'BookingMoveEnded'] as const)
+      expect((await written(find(kind))).text).toContain('Reason: Nieselregen\n');
+    const { mail, ...sample } = find('BookingMoveEnded');
+    const ofAnother = { ...mail, about: { ...mail.about, moveId: 'another' } };
+    expect((await written({ ...sample, mail: ofAnother })).text).not.toContain('Reason');
+  });
+
   it('says nothing of a move that another one has replaced', async () => {
     const { mail } = find('BookingMoveAsked');
     const replaced = { ...mail, about: { ...mail.about, moveId: 'another' } };

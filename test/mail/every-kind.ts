@@ -88,6 +88,10 @@ export async function serviceWithEveryKind(names: Names): Promise<{
   const moved = await approved('2027-01-16');
   const later = { bookingId: moved, to: { ...to, date: date('2027-01-17') } };
   for (const by of [brand, community]) accepted(await commands.moves.move({ ...later, by }, CONTEXT));
+  const { reason } = names;
+  const refused = { bookingId: coming, to: { ...to, date: date('2026-12-21') }, by: brand };
+  accepted(await commands.moves.move(refused, CONTEXT));
+  accepted(await commands.moves.decline({ bookingId: coming, by: community, reason }, CONTEXT));
   const url = `https://hooks.example.com/${'x'.repeat(120)}`;
   const owner = { credential: `user:${reader.Brand}`, account: brand } as const;
   const { webhookId } = accepted(await commands.webhooks.register({ owner, url, events: 1 }, CONTEXT));

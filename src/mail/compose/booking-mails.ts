@@ -54,7 +54,8 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
   if (skipped !== undefined) return { skipped };
 
   const review = kind === 'ReviewPublished' ? await reviewFacts(deps, booking) : undefined;
-  const message = kind === 'Message' ? await messageFacts(deps, booking, about) : [];
+  const written =
+    kind === 'Message' ? await messageFacts(deps, booking, about) : await moveReason(deps, seen, { kind, about });
   const said = SAID[kind](seen, review);
   const replyTo = await contacts.of(otherParty(booking, account));
   return {
@@ -65,7 +66,7 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
     ),
     intro: said.intro,
     facts: [
-      ...message,
+      ...written,
       ...(review === undefined ? bookingFacts(seen) : [...placeOf(seen), ...review.facts]),
       ...(tellsTheWay(kind) && !isCommunity ? await wayThere(deps, booking, community) : []),
       ...(kind === 'BookingApproved' && replyTo !== undefined ? [['Contact', replyTo] as const] : []),
@@ -174,6 +175,21 @@ async function messageFacts(
   if (stored === undefined)
     throw new Unavailable(`The read models do not show message ${message} of ${booking.bookingId} yet`);
   return [['Message', foreignText(stored.text, THREAD_MESSAGE.max)]];
+}
+
+/** Why a party asks for a move, or why it ended, if that was said. Only the log holds it. */
+async function moveReason(
+  { queries }: Deps,
+  { booking, reader }: Seen,
+  { kind, about }: Omit<About, 'reader'>,
+): Promise<readonly (readonly [string, string])[]> {
+  if (kind !== 'BookingMoveAsked' && kind !== 'BookingMoveEnded') return [];
+  const history = await queries.bookingHistory.ofBooking(reader.account, booking.bookingId);
+  // Mails of earlier releases do not say of which move they are: they are about the last one.
+  for (const { event } of history?.steps.toReversed() ?? [])
+    if (event.type === kind && (about.moveId ?? event.data.moveId) === event.data.moveId)
+      return event.data.reason === undefined ? [] : [['Reason', event.data.reason]];
+  return [];
 }
 
 const starsOf = (rating: number): string => `${rating} of ${RATING.max} stars`;

@@ -38,7 +38,16 @@ export type Reader = {
 export type ComposeDeps = {
   readonly queries: Pick<
     Queries,
-    'accounts' | 'descriptions' | 'apiKeys' | 'bookings' | 'questions' | 'reviews' | 'spaces' | 'threads' | 'webhooks'
+    | 'accounts'
+    | 'apiKeys'
+    | 'bookingHistory'
+    | 'bookings'
+    | 'descriptions'
+    | 'questions'
+    | 'reviews'
+    | 'spaces'
+    | 'threads'
+    | 'webhooks'
   >;
   /** Undefined if the user was removed. */
   readonly user: (userId: string) => Promise<MailedUser | undefined>;
