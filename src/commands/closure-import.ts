@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
-import { CsvError, parse } from 'csv-parse';
 import { spaces } from '../../projections/spaces.ts';
 import { isPlainDate, wallDay } from '../domain/calendar.ts';
 import { cutText } from '../domain/cut-text.ts';
@@ -103,6 +102,8 @@ async function linesOf(file: Uint8Array): Promise<readonly Line[] | Refusal> {
   } catch {
     return unusable('is not in UTF-8. Save it as “CSV UTF-8”');
   }
+  // Loaded here: most processes never need it.
+  const { CsvError, parse } = await import('csv-parse');
   const rows: { readonly record: readonly string[]; readonly line: number }[] = [];
   let found = 0;
   const [first = ''] = text.split('\n', 1);
