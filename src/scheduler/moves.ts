@@ -9,7 +9,7 @@ import { periodicJob } from '../event-loop/rounds.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 
 /** Interval between two looks, in milliseconds. A booking holds both hours until its move is finished. */
-const PERIOD_MS = 2_000;
+const PERIOD_MS = 5_000;
 
 const unfinished = declareQuery(
   bookings,
