@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import { checkerOf, pathOf, ruleOf, type Violation } from '../contract/schemas/validate.ts';
 import { isObject } from '../domain/is-object.ts';
 import { rangeRule } from '../domain/limits.ts';
+import { unknownName } from './query-parameters.ts';
 
 /**
  * `null` in an optional member of a body counts as absent: many clients send it for everything that is not set.
@@ -43,8 +44,10 @@ function convert(values: Record<string, unknown>, name: string, form: RegExp): v
 
 /** Names the invalid field and its rule: `startHour must be a whole number, 0 to 23`. */
 function sentenceOf(violation: Violation, httpPart: string): string {
-  const { keyword, params } = violation;
+  const { keyword, params, parentSchema } = violation;
   const path = pathOf(violation);
+  if (keyword === 'additionalProperties')
+    return unknownName('field', String(params.additionalProperty), namesIn(parentSchema));
   if (keyword === 'type' && path === '' && httpPart === 'body') return 'A body is required: a JSON object';
   if (keyword === 'required') return `${path === '' ? '' : `${path}.`}${params.missingProperty} is required`;
   return `${path === '' ? httpPart : path} ${ruleIn(violation, httpPart)}`;
@@ -61,6 +64,9 @@ function ruleIn(violation: Violation, httpPart: string): string {
   const isQuoted = typeof data === 'string' && (type === 'integer' || type === 'number');
   return isQuoted ? `${ruleOf(violation)}, not a string` : ruleOf(violation);
 }
+
+const namesIn = ({ properties }: { readonly [keyword: string]: unknown } = {}): readonly string[] =>
+  isObject(properties) ? Object.keys(properties) : [];
 
 type ObjectSchema = {
   readonly properties?: { readonly [name: string]: { readonly type?: unknown } };

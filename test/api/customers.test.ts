@@ -69,6 +69,7 @@ test.each([
   [{ name: ' ' }, 'name'],
   [{ name: 'a'.repeat(201) }, 'name'],
   [{ name: 'band' }, 'another customer'],
+  [{ name: 'X', discount: 10 }, 'The field discount is unknown: this path takes name,'],
   [{ name: 'X', discountPercent: 0 }, 'discountPercent'],
   [{ name: 'X', discountPercent: 10.5 }, 'discountPercent'],
   [{ name: 'X', discountPercent: 101 }, 'discountPercent'],

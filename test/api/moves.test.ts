@@ -57,6 +57,25 @@ test('a brand asks, and the community agrees by asking for the same', async () =
   expect(agreed.json()).not.toHaveProperty('move');
 });
 
+// A booking itself has a `date`: a move that ignored it would go to another hour of the same day.
+test('a move with a field that it does not take moves nothing', async () => {
+  const { id, date } = await requested();
+  const answer = await move(id, { date: nextDay(), startHour: 12 });
+  expect([answer.statusCode, answer.json()]).toEqual([
+    400,
+    {
+      error: 'ValidationError',
+      details: 'The field date is unknown: this path takes spaceId, startTime, startHour, price, reason.',
+    },
+  ]);
+  expect(codeOf(await move(id, { ['x'.repeat(200)]: 1 }))).toEqual([400, 'ValidationError']);
+  const declined = await service.post(`/bookings/${id}/move/decline`, { key: house.key, body: { why: 'Taken' } });
+  expect(codeOf(declined)).toEqual([400, 'ValidationError']);
+  const { json } = await service.get(`/bookings/${id}`, { key: brand.key });
+  expect(json()).toMatchObject({ date, startHour: 10 });
+  expect(json()).not.toHaveProperty('move');
+});
+
 test('a community proposes another room for its price, and the brand takes it for that price only', async () => {
   const gallery = await service.space(house, { name: 'Gallery', eventFee: cents(90_000) });
   const { id } = await requested();
@@ -143,16 +162,16 @@ test('each kind of wrong end of a move has its code, and the move goes on waitin
   await move(id, { startHour: 14 });
   expect(codeOf(await decline(id, { reason: 'a'.repeat(501) }))).toEqual([400, 'ValidationError']);
   expect(codeOf(await decline(999))).toEqual([404, 'ResourceNotFound']);
-  // A body has no other fields that count.
-  const forged = { bookingId: id, by: brand.account, moveId: 'm1' };
+  // A body has no other fields.
+  for (const forged of [{ bookingId: id }, { by: brand.account }, { moveId: 'm1' }])
+    expect(codeOf(await decline(id, forged, other.key))).toEqual([400, 'ValidationError']);
   const own = (
     await service.post('/bookings', {
       key: other.key,
       body: { spaceId: studio, startTime: nextDay(), startHour: 10 },
     })
   ).json().id;
-  expect(codeOf(await decline(id, forged, other.key))).toEqual([404, 'ResourceNotFound']);
-  expect(codeOf(await decline(own, forged, other.key))).toEqual([422, 'BookingNotAllowed']);
+  expect(codeOf(await decline(own, {}, other.key))).toEqual([422, 'BookingNotAllowed']);
   for (const { key } of [other, elsewhere])
     expect(codeOf(await decline(id, {}, key))).toEqual([404, 'ResourceNotFound']);
   const reading = await service.key(brand.account, ALL_PERMISSIONS - Permission.WriteBookings);

@@ -240,11 +240,13 @@ const MoveDetails = {
 export const MoveBooking = Type.Object(MoveDetails, {
   title: 'MoveBooking',
   description: 'Where a booking is to move. What is absent stays as it is.',
+  additionalProperties: false,
 });
 
 export const DeclineMove = Type.Object(picked(MoveDetails, ['reason']), {
   title: 'DeclineMove',
   description: 'Why a booking stays where it is.',
+  additionalProperties: false,
 });
 
 export const IdempotencyKey = (description: string) => Text(IDEMPOTENCY_KEY, description);

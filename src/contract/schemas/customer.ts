@@ -61,7 +61,7 @@ export type CustomerDto = Static<typeof CustomerDto>;
 
 export const CreateCustomer = Type.Object(
   { name: Text(NAME, 'Its name, which no other customer of yours has.'), ...details },
-  { title: 'CreateCustomer', description: 'A new customer.' },
+  { title: 'CreateCustomer', description: 'A new customer.', additionalProperties: false },
 );
 export type CreateCustomer = Static<typeof CreateCustomer>;
 
