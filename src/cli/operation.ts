@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { ErrorCode } from '../contract/schemas/errors.ts';
-import { type Core, openCore } from '../core.ts';
+import type { Core } from '../core.ts';
 import { operatorOf } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { textOf } from './print.ts';
@@ -119,6 +119,8 @@ export async function operate(
   work: (core: OperatorCore) => Promise<Answer | Refusal | 'printed'>,
 ): Promise<void> {
   const config = operatorConfig();
+  // Loaded here, because help and a wrong argument need none of it: half a second.
+  const { openCore } = await import('../core.ts');
   const core = await openCore(config, pino({ level: config.logLevel }, pino.destination(2)), { kind: 'tool' });
   core.projector.start();
   try {
