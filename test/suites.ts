@@ -51,16 +51,12 @@ const SYSTEM = [
   'test/mail/{*.browser,mail-servers}.test.ts',
 ];
 
-/**
- * Who may do and see what, what a form keeps, how errors and lost connections are answered, and how mail is transported: the same on every
- * day, and most of the time of a moment.
- */
+/** Who may do and see what, what a form keeps, and how mail is transported: the same on every day, and most of the time of a moment. */
 const SAME_AT_EVERY_MOMENT = [
-  'test/api/{compression,entity-tags,errors,log-outage,not-found,request-id,stranger-limits}.test.ts',
-  'test/console/{connections,deliveries,demo-sign-in,descriptions,every-form,failed-mail,live,lost-pages}.test.ts',
-  'test/console/{member-page,names,new-brands,page-reads,people,photos,public-callers,restored-forms}.test.ts',
+  'test/api/entity-tags.test.ts',
+  'test/console/{connections,names,page-reads,photos,public-callers,restored-forms}.test.ts',
   'test/console/{roles,sign-in,without-amounts,your-account}.test.ts',
-  'test/mail/{mailer,on-the-wire,smtp-sender,tls}.test.ts',
+  'test/mail/{mailer,smtp-sender,tls}.test.ts',
 ];
 
 const ROOT = new URL('..', import.meta.url);
