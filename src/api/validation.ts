@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { checkerOf, pathOf, ruleOf, type Violation } from '../contract/schemas/validate.ts';
 import { isObject } from '../domain/is-object.ts';
 import { rangeRule } from '../domain/limits.ts';
-import { unknownName } from './query-parameters.ts';
+import { namesIn, unknownName } from './unknown-names.ts';
 
 /**
  * `null` in an optional member of a body counts as absent: many clients send it for everything that is not set.
@@ -64,9 +64,6 @@ function ruleIn(violation: Violation, httpPart: string): string {
   const isQuoted = typeof data === 'string' && (type === 'integer' || type === 'number');
   return isQuoted ? `${ruleOf(violation)}, not a string` : ruleOf(violation);
 }
-
-const namesIn = ({ properties }: { readonly [keyword: string]: unknown } = {}): readonly string[] =>
-  isObject(properties) ? Object.keys(properties) : [];
 
 type ObjectSchema = {
   readonly properties?: { readonly [name: string]: { readonly type?: unknown } };
