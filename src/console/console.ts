@@ -10,7 +10,7 @@ import type { Users } from '../auth/users.ts';
 import { openAttemptCounts } from '../authorization-server/attempt-counts.ts';
 import type { AuthorizationServer } from '../authorization-server/authorization-server.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
-import { type Account, type AccountKind, accountKey } from '../domain/account.ts';
+import { accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { registerAssets } from '../html/assets.ts';
@@ -29,13 +29,12 @@ import { signUpRoutes } from './links/sign-up.ts';
 import { ignoreMultipart, unsubscribeRoutes } from './links/unsubscribing.ts';
 import { createEventStreams } from './live/event-stream.ts';
 import { createLiveFeed, type LiveFeed } from './live/live.ts';
-import { createPageHandler, type PageHandler, type PageRoute } from './page-handler.ts';
+import { pagesOf } from './page-files.ts';
+import { createPageHandler } from './page-handler.ts';
 import { createPageRenderer } from './page-renderer.ts';
-import { registerPages } from './pages.ts';
-import { missing } from './parts/answer.ts';
-import { type ConsoleRoutes, type Handler, isOfKind, type PageDeps, type Routes } from './parts/routes.ts';
+import { PAGES } from './pages.ts';
+import type { PageDeps } from './parts/routes.ts';
 import { Form } from './parts/typed-form.ts';
-import type { AccountOf } from './parts/visit.ts';
 import { doorPage } from './public/door.ts';
 import { openPageViews } from './public/page-views.ts';
 import { publicPages } from './public/public-pages.ts';
@@ -93,7 +92,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   const feed = createLiveFeed({ events, readModels, webhooks, logger: app.log });
   const signedIn = createSessionCheck(session);
   const renderer = createPageRenderer({ queries });
-  const pages = createPageHandler({
+  const handler = createPageHandler({
     ...session,
     signedIn,
     isSuspended: deps.isSuspended,
@@ -141,12 +140,20 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     contactRoutes(links, deps.contactConfirmation, renderer.nameOf);
     await scope.register(async (files) => {
       registerUploads(files);
-      const routes = routesOf({ pages: scope, files }, pages);
       const commands = {
         ...deps.commands,
         questions: limits.limitQuestions(deps.commands.questions, queries.accounts),
       };
-      registerPages(routes, { ...deps, commands, sessions, pageViews, webhooks: limits.limitTests(webhooks) });
+      const webhooks = limits.limitTests(deps.webhooks);
+      // No other form takes files.
+      for (const page of pagesOf(PAGES, { ...deps, commands, sessions, pageViews, webhooks }))
+        (page.what === 'upload' ? files : scope).route({
+          method: page.what === 'page' ? 'GET' : 'POST',
+          url: page.path,
+          ...defined({ bodyLimit: page.maxBytes }),
+          onRequest: (request, reply) => handler.admit(request, reply, page),
+          handler: (request, reply) => handler.handle(request, reply, page),
+        });
     });
     registerLiveFeed(scope, feed, { ...session, isSuspended: deps.isSuspended });
     registerSessionForms(scope, session, { signedIn, endSession });
@@ -191,34 +198,6 @@ function limitRefusals(scope: FastifyInstance, { sessions, cookies, countRefusal
   scope.addHook('onError', async (request, _reply, { statusCode = 500 }) => {
     if (request.method === 'POST' && statusCode < 500) await countRefusal(request);
   });
-}
-
-/** @param scopes `files`: takes forms with files, as no other does */
-function routesOf(
-  scopes: { readonly pages: FastifyInstance; readonly files: FastifyInstance },
-  { admit, handle }: PageHandler,
-): ConsoleRoutes {
-  function add(method: 'GET' | 'POST', url: string, route: PageRoute): void {
-    const scope = route.takesFile ? scopes.files : scopes.pages;
-    scope.route({
-      method,
-      url,
-      ...defined({ bodyLimit: route.maxBytes }),
-      onRequest: (request, reply) => admit(request, reply, route),
-      handler: (request, reply) => handle(request, reply, route),
-    });
-  }
-  /** @param forAny makes a handler one for any account */
-  const of = <A extends Account>(forAny: (handler: Handler<A>) => Handler, kind?: AccountKind): Routes<A> => ({
-    get: (path, least, handler) => add('GET', path, { least, kind, handler: forAny(handler) }),
-    post: (path, least, handler, repeated) =>
-      add('POST', path, { least, kind, handler: forAny(handler), repeated: repeated && forAny(repeated) }),
-    upload: (path, least, handler, maxBytes) =>
-      add('POST', path, { least, kind, handler: forAny(handler), takesFile: true, maxBytes }),
-  });
-  const only = <K extends AccountKind>(kind: K): Routes<AccountOf<K>> =>
-    of((handler) => async (visit) => (isOfKind(visit, kind) ? handler(visit) : missing('page')), kind);
-  return { ...of<Account>((handler) => handler), community: only('Community'), brand: only('Brand') };
 }
 
 /** Server-sent events for open pages. */

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IsSuspended } from '../auth/suspension.ts';
 import type { Users } from '../auth/users.ts';
-import { type Account, type AccountKind, accountKey } from '../domain/account.ts';
+import { type Account, accountKey } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
-import { isAtLeast, type LeastRole, type Role } from '../domain/roles.ts';
+import { isAtLeast, type Role } from '../domain/roles.ts';
 import { isTurnUsedUp, nextSlice } from '../event-loop/slices.ts';
 import { html, named } from '../html/html.ts';
 import type { Flash } from '../html/layout.ts';
@@ -23,13 +23,13 @@ import {
 } from './error-pages.ts';
 import type { ConsoleLimits } from './limits.ts';
 import type { LiveFeed } from './live/live.ts';
+import type { Page, PageRoute } from './page-files.ts';
 import type { PageRenderer } from './page-renderer.ts';
 import { type Answer, type Forbidden, forbidden, type Missing, missing, type PageContent } from './parts/answer.ts';
 import { listOpenedFrom } from './parts/back-link.ts';
 import { hiddenField, postForm } from './parts/forms.ts';
 import type { NamedAccount } from './parts/frame.ts';
 import { readerZone, ZONE_COOKIE } from './parts/reader-zone.ts';
-import type { Handler } from './parts/routes.ts';
 import { Form } from './parts/typed-form.ts';
 import type { Settings, Visit } from './parts/visit.ts';
 import type { SessionDeps } from './sessions/rejected-form.ts';
@@ -49,22 +49,6 @@ export type PageHandlerDeps = SessionDeps & {
   readonly users: Pick<Users, 'markRead'>;
   readonly clock: Clock;
   readonly settings: Settings;
-};
-
-export type PageHandler = ReturnType<typeof createPageHandler>;
-
-/** A page or form, with the least role that may open or send it, and the kind of account that has it. */
-export type PageRoute = {
-  readonly least: LeastRole;
-  /** Default: any. */
-  readonly kind?: AccountKind | undefined;
-  /** Whether the form may carry a file. */
-  readonly takesFile?: true;
-  /** Of a form that is larger than others. */
-  readonly maxBytes?: number | undefined;
-  readonly handler: Handler;
-  /** Answers a form that was sent again long after it took effect. Default: a page that says so. */
-  readonly repeated?: Handler | undefined;
 };
 
 /** Concurrent pages per account, and as many files in each direction. Further ones wait, so that one account cannot slow down the others. */
@@ -103,7 +87,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
   const downloads = createTurns(PAGES_AT_ONCE);
 
   /** Checks a request before its body is read: the session, the role, and the limits of the account. Answers one that is refused. */
-  async function admit(request: FastifyRequest, reply: FastifyReply, route: PageRoute): Promise<void> {
+  async function admit(request: FastifyRequest, reply: FastifyReply, page: Page): Promise<void> {
     const current = await signedIn.admit(request, reply);
     if (current === undefined || request.method !== 'POST') return;
     const { account } = current.session;
@@ -112,21 +96,21 @@ export function createPageHandler(deps: PageHandlerDeps) {
       const retryAfterSeconds = Math.ceil(waitMs / 1_000);
       return signedIn.reject(request, reply, { reason: 'tooMany', retryAfterSeconds });
     }
-    const refusal = (await isSuspended(account)) ? SUSPENDED : refusalOf(current.role, account, route);
+    const refusal = (await isSuspended(account)) ? SUSPENDED : refusalOf(current.role, account, await page.route());
     if (refusal !== undefined) {
       if ((await turns.take(accountKey(account), reply.raw)) === undefined) return;
       const visit = await visitOf(request, reply, current);
       await renderer.render(request, reply, visit, pageOf(refusal, visit, true), undefined);
-    } else if (route.takesFile) {
+    } else if (page.what === 'upload') {
       request.answerBy += FILE_ARRIVES_WITHIN_MS;
       await uploads.take(accountKey(account), reply.raw);
-      if (route.maxBytes === undefined) return;
+      if (page.maxBytes === undefined) return;
       request.answerBy += LARGE_FORM_IS_READ_WITHIN_MS;
       await largeForms.take('', reply.raw);
     }
   }
 
-  async function handle(request: FastifyRequest, reply: FastifyReply, route: PageRoute): Promise<FastifyReply> {
+  async function handle(request: FastifyRequest, reply: FastifyReply, page: Page): Promise<FastifyReply> {
     const waiting = await signedIn.confirm(request, reply);
     if (waiting === undefined) return reply;
     const { account } = waiting.session;
@@ -141,6 +125,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
     const live = isForm ? undefined : await feed.mark();
     const answering = async (): Promise<Answer | Suspended> => {
       if (await isSuspended(account)) return SUSPENDED;
+      const route = await page.route();
       return isForm ? submitForm(visit, current.hash, route) : getPage(visit, route, request.url);
     };
     const answer = await answering().catch((error: unknown) => {

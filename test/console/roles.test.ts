@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { registerPages } from '../../src/console/pages.ts';
+import { PAGES } from '../../src/console/pages.ts';
 import type { PageDeps, Routes } from '../../src/console/parts/routes.ts';
 import { type Account, accountKey } from '../../src/domain/account.ts';
 import { defined } from '../../src/domain/defined.ts';
@@ -48,7 +48,7 @@ beforeAll(async () => {
   };
   const sessions = { listOf: async () => [], endOf: async () => false };
   const pageViews = { inLast30Days: async () => new Map() };
-  routes = registered({ ...core, ...core.authorizationServer, sessions, pageViews, settings: core.config });
+  routes = await registered({ ...core, ...core.authorizationServer, sessions, pageViews, settings: core.config });
   const range = { from: inDays(20), to: inDays(20), start: 0, until: 24 } as const;
   accepted(
     await core.commands.closures.add(
@@ -67,15 +67,27 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => running.stop());
 
-/** The pages and forms of the console, as they are registered. */
-function registered(deps: PageDeps): readonly Registered[] {
+/** The pages and forms of the console. What each file registers is what `pages.ts` says that it has. */
+async function registered(deps: PageDeps): Promise<readonly Registered[]> {
   const all: Registered[] = [];
-  const recorder = <A extends Account>(kind?: Kind): Routes<A> => ({
-    get: (path, least) => void all.push({ method: 'GET', path, least, ...defined({ kind }) }),
-    post: (path, least) => void all.push({ method: 'POST', path, least, ...defined({ kind }) }),
-    upload: (path, least) => void all.push({ method: 'POST', path, least, ...defined({ kind }) }),
-  });
-  registerPages({ ...recorder(), community: recorder('Community'), brand: recorder('Brand') }, deps);
+  for (const { load, pages, forms = [], uploads = [] } of PAGES) {
+    const found = { pages: new Set<string>(), forms: new Set<string>(), uploads: new Set<string>() };
+    function into(paths: Set<string>, method: 'GET' | 'POST', kind?: Kind) {
+      return (path: string, least: LeastRole): void => {
+        paths.add(path);
+        all.push({ method, path, least, ...defined({ kind }) });
+      };
+    }
+    const recorder = <A extends Account>(kind?: Kind): Routes<A> => ({
+      get: into(found.pages, 'GET', kind),
+      post: into(found.forms, 'POST', kind),
+      upload: into(found.uploads, 'POST', kind),
+    });
+    const register = await load();
+    register({ ...recorder(), community: recorder('Community'), brand: recorder('Brand') }, deps);
+    const named = { pages: new Set(pages), forms: new Set(forms), uploads: new Set(uploads) };
+    expect(found, register.name).toEqual(named);
+  }
   return all;
 }
 

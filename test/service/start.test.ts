@@ -38,6 +38,9 @@ test('a start loads only the modules that it needs at once', async () => {
     'src/description/guide.ts',
   ];
   expect(loaded.filter((name) => later.includes(name))).toEqual([]);
+  const pages =
+    /^src\/console\/(bookings|calendar|connections|customers|overview|people|requests|spaces|webhooks|your-account)\//;
+  expect(loaded.filter((name) => pages.test(name))).toEqual([]);
 
   // The first request would otherwise load these in one turn.
   const listening = (await start('listen')).stdout.trim().split('\n');

@@ -86,11 +86,8 @@ export type Routes<A extends Account = Account> = {
    * @param repeated answers a form that is sent again long after it took effect. Default: a page that says so
    */
   post(path: string, least: LeastRole, handler: Handler<A>, repeated?: Handler<A>): void;
-  /**
-   * A form that may carry files.
-   * @param maxBytes of the whole form. Default: a file of {@link MAX_FILE_BYTES}
-   */
-  upload(path: string, least: LeastRole, handler: Handler<A>, maxBytes?: number): void;
+  /** A form that may carry files. */
+  upload(path: string, least: LeastRole, handler: Handler<A>): void;
 };
 
 /** Bytes of a file that a form carries. */
@@ -127,8 +124,7 @@ export function routesAbout<T, A extends Account>(
   return {
     get: (path: string, least: LeastRole, handler: About) => get(path, least, about(handler)),
     post: (path: string, least: LeastRole, handler: About) => post(path, least, about(handler)),
-    upload: (path: string, least: LeastRole, handler: About, maxBytes?: number) =>
-      upload(path, least, about(handler), maxBytes),
+    upload: (path: string, least: LeastRole, handler: About) => upload(path, least, about(handler)),
   };
 }
 

@@ -15,9 +15,6 @@ import { Form, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
 import { PATH, photosPath } from './space-list.ts';
 
-/** Of a form with photos, with room for its other fields. A script sends each photo by itself. */
-const MAX_FORM_BYTES = 16_100_000;
-
 type Added = Exclude<Awaited<ReturnType<PageDeps['commands']['photos']['add']>>, { readonly refused: string }>;
 
 /** Whose photos a page shows. */
@@ -84,10 +81,10 @@ export function photoPages({ community }: ConsoleRoutes, { commands, queries }: 
   }
 
   ofSpace.get(room, 'Manager', (visit, space) => page(visit, roomPlace(visit, space)));
-  ofSpace.upload(room, 'Manager', (visit, space) => upload(visit, roomPlace(visit, space)), MAX_FORM_BYTES);
+  ofSpace.upload(room, 'Manager', (visit, space) => upload(visit, roomPlace(visit, space)));
   ofSpace.post(`${room}/order`, 'Manager', (visit, space) => arrange(visit, roomPlace(visit, space)));
   community.get(house, 'Manager', (visit) => page(visit, housePlace(visit)));
-  community.upload(house, 'Manager', (visit) => upload(visit, housePlace(visit)), MAX_FORM_BYTES);
+  community.upload(house, 'Manager', (visit) => upload(visit, housePlace(visit)));
   community.post(`${house}/order`, 'Manager', (visit) => arrange(visit, housePlace(visit)));
 }
 
