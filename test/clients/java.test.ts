@@ -39,7 +39,8 @@ test.skipIf(lacks(JAVA))(
     const document = here('../../docs/openapi.json');
     const options = ['--global-property', 'models,apis,supportingFiles,apiTests=false,modelTests=false'];
     const generate = ['-jar', generator ?? '', 'generate', '-g', 'java', '-i', document, '-o', folder, ...options];
-    const env = envFor(JAVA);
+    // Java 17 reads and writes files as the locale says, and a machine may have none.
+    const env = { ...envFor(JAVA), JAVA_TOOL_OPTIONS: '-Dfile.encoding=UTF-8' };
     await run('java', ['-XX:TieredStopAtLevel=1', ...generate], { env, maxBuffer: 2 ** 26 });
     const sources = globSync(join(folder, 'src/main/**/*.java'));
     const compile = ['-J-XX:TieredStopAtLevel=1', '-nowarn', '-proc:none', '-d', folder, '-cp', classpath];
