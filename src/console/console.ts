@@ -144,9 +144,9 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
         ...deps.commands,
         questions: limits.limitQuestions(deps.commands.questions, queries.accounts),
       };
-      const webhooks = limits.limitTests(deps.webhooks);
+      const pageDeps = { ...deps, commands, sessions, pageViews, webhooks: limits.limitTests(webhooks) };
       // No other form takes files.
-      for (const page of pagesOf(PAGES, { ...deps, commands, sessions, pageViews, webhooks }))
+      for (const page of pagesOf(PAGES, pageDeps))
         (page.what === 'upload' ? files : scope).route({
           method: page.what === 'page' ? 'GET' : 'POST',
           url: page.path,
