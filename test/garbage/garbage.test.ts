@@ -23,12 +23,19 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => agent.destroy());
 
-type Answer = { readonly status: number; readonly text: string; readonly ms: number };
+type Answer = {
+  readonly status: number;
+  readonly text: string;
+  /** Where it leads to, if it does. */
+  readonly location: string | undefined;
+  readonly ms: number;
+};
 
 const send = ({ method, path, headers, body }: Sent): Promise<Answer> =>
   new Promise((resolve) => {
     const startedAt = performance.now();
-    const end = (status: number, text: string) => resolve({ status, text, ms: performance.now() - startedAt });
+    const end = (status: number, text: string, location?: string) =>
+      resolve({ status, text, location, ms: performance.now() - startedAt });
     const asked = request(
       `${senders.url}${path}`,
       { method, headers, agent, timeout: 3 * ANSWERED_WITHIN_MS },
@@ -39,7 +46,7 @@ const send = ({ method, path, headers, body }: Sent): Promise<Answer> =>
           if (text.length < 2_000) text += part;
         });
         answer
-          .once('end', () => end(answer.statusCode ?? 0, text))
+          .once('end', () => end(answer.statusCode ?? 0, text, answer.headers.location))
           .once('error', () => end(answer.statusCode ?? 0, text));
         // It has no end.
         if (answer.headers['content-type']?.startsWith('text/event-stream') && method === 'GET') answer.destroy();

@@ -25,21 +25,24 @@ const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' } as con
 
 const textOf = (value: Value): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
+/** Nothing to encode, which is faster to see than to do for the hundred thousand fields of a form. */
+const PLAIN = /^[\w.-]*$/;
+
 /** Half of a surrogate pair cannot be encoded; the bytes that some clients send for it are. */
 export function encoded(value: Value): string {
   const text = textOf(value);
+  if (PLAIN.test(text)) return text;
   if (text.isWellFormed()) return encodeURIComponent(text);
   return Array.from(text, (char) => (char.isWellFormed() ? encodeURIComponent(char) : '%ED%A0%80')).join('');
 }
 
 /** `a=1&a=2&b=`, for a form or a query. */
-export const pairsOf = (values: Values): string =>
-  values
-    .flatMap(([name, value]) =>
-      Array.isArray(value) ? value.map((one) => [name, one] as const) : [[name, value] as const],
-    )
-    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
-    .join('&');
+export const pairsOf = (values: Values): string => values.flatMap(pairs).join('&');
+
+function pairs([name, value]: Values[number]): string | readonly string[] {
+  const before = `${encoded(name)}=`;
+  return Array.isArray(value) ? value.map((one) => before + encoded(one)) : before + encoded(value);
+}
 
 export const form = (path: string, values: Values): Sent => ({
   method: 'POST',

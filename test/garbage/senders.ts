@@ -10,12 +10,19 @@ import { formPlaces, oauthPlaces, restPlaces, toolPlaces } from './places.ts';
 const ROLES = ['viewer', 'viewer-without-amounts', 'coordinator', 'manager'] as const;
 const PASSWORD = 'correct horse battery';
 
+type Noted = { readonly status: number; readonly location: string | undefined };
+
 export type Senders = Awaited<ReturnType<typeof openSenders>>;
 
 /** A service with demo data, everyone who sends to it, and the places that each of them may send to. */
 export async function openSenders() {
   const dataDir = temporaryDataDir(afterAll);
-  const env = { TRUST_PROXY: '127.0.0.1,::1', SECRET_KEY: Buffer.alloc(32, 7).toString('base64') };
+  const env = {
+    TRUST_PROXY: '127.0.0.1,::1',
+    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    // The most that can be set: forms beyond it are refused before they are looked at.
+    CONSOLE_WRITES_PER_MINUTE: '1000',
+  };
   const service = await startServiceProcess(dataDir, env, afterAll);
   const { authUrl: url, communities, brands } = service.demo();
   const [community, brand] = [communities[0], brands[0]];
@@ -57,7 +64,6 @@ export async function openSenders() {
   for (const [kind, [first, second]] of Object.entries({ community: communities, brand: brands })) {
     const argumentsOf = (of: { readonly id: number } | undefined) => [`--${kind}`, String(of?.id)];
     for (const role of ROLES) {
-      // Each account may send so many forms in a minute.
       const account = argumentsOf(role === 'manager' ? second : first);
       const sender = `a ${role} of a ${kind}`;
       const open = async () => {
@@ -94,8 +100,8 @@ export async function openSenders() {
       return { ...ownAddress(), ...own };
     },
     /** A session may have been ended by what it sent, such as leaving the account. */
-    noteAnswer(sender: string, { status, text }: { readonly status: number; readonly text: string }): void {
-      if (browsers.has(sender) && (status === 401 || text.includes('/console/sign-in?to='))) signedOut.add(sender);
+    noteAnswer(sender: string, { status, location = '' }: Noted): void {
+      if (browsers.has(sender) && (status === 401 || location.includes('/console/sign-in?to='))) signedOut.add(sender);
     },
     isRunning: () => process.kill(service.pid, 0),
   };
