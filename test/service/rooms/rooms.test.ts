@@ -1,7 +1,4 @@
-import { onTestFinished, test } from 'vitest';
-import { MONGODB, ownDatabase } from '../../document-store/engines.ts';
-import { createOwnLog } from '../../event-store/eventstoredb/own-log.ts';
-import { lacks } from '../../lacks.ts';
+import { test } from 'vitest';
 import { race } from './race.ts';
 
 test(
@@ -10,14 +7,4 @@ test(
     timeout: 3_600_000,
   },
   () => race('the embedded engines', {}),
-);
-
-test.skipIf(lacks(MONGODB))(
-  'eight processes race descriptions, photos, bookings and backups under kills: nothing lost, on EventStoreDB and MongoDB',
-  { timeout: 3_600_000 },
-  async () => {
-    const log = await createOwnLog({ forProxy: true });
-    onTestFinished(() => log.stop());
-    await race('EventStoreDB and MongoDB', { ...log.settings, MONGODB_URL: ownDatabase() });
-  },
 );
