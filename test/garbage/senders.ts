@@ -64,6 +64,7 @@ export async function openSenders() {
   for (const [kind, [first, second]] of Object.entries({ community: communities, brand: brands })) {
     const argumentsOf = (of: { readonly id: number } | undefined) => [`--${kind}`, String(of?.id)];
     for (const role of ROLES) {
+      // Each account may send so many forms in a minute, and a Manager sends most.
       const account = argumentsOf(role === 'manager' ? second : first);
       const sender = `a ${role} of a ${kind}`;
       const open = async () => {
