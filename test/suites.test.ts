@@ -54,6 +54,13 @@ test('a file that is tested on each engine repeats nothing on servers that has n
   expect(repeated).toEqual([]);
 });
 
+test('no hook is passed on: Vitest ignores an afterAll within a beforeAll', () => {
+  const passing = globSync('test/**/*.ts', { cwd: ROOT.pathname, exclude }).filter((file) =>
+    /[(,] ?(?:afterAll|afterEach)\)/.test(readFileSync(new URL(file, ROOT), 'utf8')),
+  );
+  expect(passing).toEqual([]);
+});
+
 test('every file that is started first exists', () => {
   expect(LONGEST.filter((file) => !ALL.includes(`test/${file}`))).toEqual([]);
 });

@@ -5,6 +5,7 @@ import { checkProofs, countSealed, type EventProofs, proveEvents } from '../../s
 import { hashOfForm } from '../../src/audit/portable-event.ts';
 import { publishedKey } from '../../src/audit/seal-key.ts';
 import { verifierKeyText } from '../../src/audit/signed-note.ts';
+import { atEnd } from '../at-end.ts';
 import { createSqliteDatabase, documentEngines } from '../document-store/engines.ts';
 import { lacks } from '../lacks.ts';
 import { withBitFlipped } from './altered.ts';
@@ -58,8 +59,9 @@ test('a proof reads a few tiles and events, not the log', async () => {
 
 describe.skipIf(lacks(GO_SUMDB))('Go', () => {
   let foreign: Foreign;
+  const whenFinished = atEnd();
   beforeAll(() => {
-    foreign = buildForeign();
+    foreign = buildForeign(whenFinished);
   });
 
   test('accepts the proofs', async () => {

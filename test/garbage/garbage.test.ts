@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { atEnd } from '../at-end.ts';
 import { recordProof } from '../proof/proof.ts';
 import { garbage, requestOf, sizes } from './mutations.ts';
 import { startNeighbour } from './neighbour.ts';
@@ -18,8 +19,9 @@ const ANSWERED_WITHIN_MS = 10_000;
 
 let senders: Senders;
 const agent = new Agent({ keepAlive: true, maxSockets: TOGETHER });
+const whenFinished = atEnd();
 beforeAll(async () => {
-  senders = await openSenders();
+  senders = await openSenders(whenFinished);
 }, 120_000);
 afterAll(() => agent.destroy());
 

@@ -1,4 +1,3 @@
-import { afterAll } from 'vitest';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { Browser } from '../browser.ts';
 import { inDays } from '../in-days.ts';
@@ -15,15 +14,15 @@ type Noted = { readonly status: number; readonly location: string | undefined };
 export type Senders = Awaited<ReturnType<typeof openSenders>>;
 
 /** A service with demo data, everyone who sends to it, and the places that each of them may send to. */
-export async function openSenders() {
-  const dataDir = temporaryDataDir(afterAll);
+export async function openSenders(whenFinished: (end: () => unknown) => void) {
+  const dataDir = temporaryDataDir(whenFinished);
   const env = {
     TRUST_PROXY: '127.0.0.1,::1',
     SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
     // The most that can be set: forms beyond it are refused before they are looked at.
     CONSOLE_WRITES_PER_MINUTE: '1000',
   };
-  const service = await startServiceProcess(dataDir, env, afterAll);
+  const service = await startServiceProcess(dataDir, env, whenFinished);
   const { authUrl: url, communities, brands } = service.demo();
   const [community, brand] = [communities[0], brands[0]];
   if (community === undefined || brand === undefined) throw new Error('The demo has no accounts');

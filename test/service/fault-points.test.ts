@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Demo } from '../../src/demo/demo-file.ts';
+import { atEnd } from '../at-end.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
@@ -39,10 +40,11 @@ const start = () =>
     FAULT_POINT: fault,
   });
 
+const whenFinished = atEnd();
 beforeAll(async () => {
   receiver = await startReceiver();
-  dataDir = temporaryDataDir(afterAll);
-  fault = join(temporaryDataDir(afterAll), 'fault');
+  dataDir = temporaryDataDir(whenFinished);
+  fault = join(temporaryDataDir(whenFinished), 'fault');
   service = await start();
   demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
   const sent = await send('/webhooks', { url: `${receiver.url}/hook`, events: 1 });

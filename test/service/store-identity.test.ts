@@ -3,8 +3,9 @@ import { copyFileSync, cpSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Demo } from '../../src/demo/demo-file.ts';
+import { atEnd } from '../at-end.ts';
 import { inProcessWith } from '../cli/in-process.ts';
 import { MONGODB, ownDatabase } from '../document-store/engines.ts';
 import { freePort } from '../free-port.ts';
@@ -29,8 +30,9 @@ const ONE_LINE = /^[^\n]+\n$/;
 /** A store with demo data, which no process has open. */
 let demo: Demo;
 let store: string;
+const whenFinished = atEnd();
 beforeAll(async () => {
-  store = temporaryDataDir(afterAll);
+  store = temporaryDataDir(whenFinished);
   const service = await startNode('src/main.js', '/readyz', { DATA_DIR: store, LOG_LEVEL: 'warn' });
   expect(await service.end('SIGTERM')).toBe(0);
   demo = JSON.parse(readFileSync(join(store, 'demo.json'), 'utf8'));

@@ -5,6 +5,7 @@ import { signCheckpoint } from '../../../src/audit/checkpoint.ts';
 import { consistencyProof, type Hash, inclusionProof, nodeHash, rootHash } from '../../../src/audit/merkle-tree.ts';
 import { canonicalForm, leafHash, type PortableEvent } from '../../../src/audit/portable-event.ts';
 import { verifierKeyText } from '../../../src/audit/signed-note.ts';
+import { atEnd } from '../../at-end.ts';
 import { lacks } from '../../lacks.ts';
 import { someKey } from '../keys.ts';
 import { buildForeign, type Foreign, type ForeignClaim, GO_SUMDB } from './go.ts';
@@ -50,8 +51,9 @@ async function claimOf(size: number, earlier: number): Promise<ForeignClaim> {
 
 describe.skipIf(lacks(GO_SUMDB))('golang.org/x/mod/sumdb', () => {
   let foreign: Foreign;
+  const whenFinished = atEnd();
   beforeAll(() => {
-    foreign = buildForeign();
+    foreign = buildForeign(whenFinished);
   });
 
   test('makes the vectors that are checked in', () => {

@@ -2,7 +2,6 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { envFor, onPath, succeeds, type Tool } from '../../tool.ts';
 
 /** The program in Go that checks what the service signs and proves; see main.go. */
@@ -36,9 +35,9 @@ export const GO_SUMDB: Tool = {
 };
 
 /** Builds the program. Only for tests that are skipped without {@link GO_SUMDB}. */
-export function buildForeign(): Foreign {
+export function buildForeign(whenFinished: (remove: () => void) => void): Foreign {
   const folder = mkdtempSync(join(tmpdir(), 'venue-foreign-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  whenFinished(() => rmSync(folder, { recursive: true }));
   const program = join(folder, 'foreign');
   execFileSync('go', ['build', '-o', program, '.'], {
     cwd: import.meta.dirname,
