@@ -8,6 +8,7 @@ import { inProcess, useDataDir } from '../cli/in-process.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
 import { CONTEXT, runService } from '../running-service.fixture.ts';
+import { temporaryDataDir } from '../service/service-process.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -326,6 +327,6 @@ test('where brands cannot sign up, there is no such page and no link to it', asy
     expect((await service.call(method, path)).statusCode, path).toBe(404);
   await service.stop();
   // Without mail, no address could be confirmed.
-  useDataDir(service.config.dataDir, { SIGN_UP: 'brands', DEMO: 'false' });
+  useDataDir(temporaryDataDir(), { SIGN_UP: 'brands', DEMO: 'false' });
   expect(await inProcess('brand', 'list')).toMatchObject({ code: 2, stderr: expect.stringContaining('SIGN_UP') });
 });
