@@ -1,22 +1,19 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { beforeAll, onTestFinished } from 'vitest';
 import type { Demo } from '../../src/demo/demo-file.ts';
+import { atEnd } from '../at-end.ts';
 import { inProcessWith } from '../cli/in-process.ts';
 import { type Ended, type Environment, type NodeProcess, runNode, startNode } from './node-process.ts';
-
-const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'venue-booking-'));
-const removeDataDir = (dataDir: string): void =>
-  rmSync(dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
 
 /**
  * A new `DATA_DIR`, removed when the test has ended.
  * @param whenFinished from the test’s context, for concurrent tests: the global one may belong to another test
  */
 export function temporaryDataDir(whenFinished: (remove: () => void) => void = onTestFinished): string {
-  const dataDir = makeDataDir();
-  whenFinished(() => removeDataDir(dataDir));
+  const dataDir = mkdtempSync(join(tmpdir(), 'venue-booking-'));
+  whenFinished(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
   return dataDir;
 }
 
@@ -49,12 +46,9 @@ export async function startServiceProcess(
 /** One service, on a new `DATA_DIR`, shared by all tests of a `describe` or a file. */
 export function sharedServiceProcess(): () => ServiceProcess {
   let service: ServiceProcess;
+  const whenFinished = atEnd();
   beforeAll(async () => {
-    service = await start(makeDataDir());
-  });
-  afterAll(async () => {
-    await service.end('SIGKILL');
-    removeDataDir(service.dataDir);
+    service = await startServiceProcess(temporaryDataDir(whenFinished), {}, whenFinished);
   });
   return () => service;
 }
