@@ -1,5 +1,4 @@
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
-import { atEveryMoment } from './suites.ts';
 import { leftOutLines, toolLines } from './tools-report.ts';
 
 /** Ends a run with what it ran against, what it did not try and why, the suites that it left out, what had to be tried again, and the totals. */
@@ -21,7 +20,7 @@ export default class ToolReporter implements Reporter {
       if (module.errors().length > 0) totals.failed += 1;
     }
     const looked = modules.map((module) => ({ file: module.relativeModuleId, tools: module.meta().tools ?? {} }));
-    for (const line of [...toolLines(looked), ...leftOutLines(this.#projects, atEveryMoment)]) console.log(line);
+    for (const line of [...toolLines(looked), ...leftOutLines(this.#projects)]) console.log(line);
     if (again.length > 0) console.log(`\nPassed when tried again\n  ${again.join('\n  ')}`);
     const skipped = totals.skipped + totals.pending;
     console.log(`\n${totals.passed} passed, ${totals.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);

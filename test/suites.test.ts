@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
-import { FILES_AT, LONGEST, MOMENTS, ON_EACH_ENGINE, PATTERNS, SUITES } from './suites.ts';
+import { LONGEST, ON_EACH_ENGINE, PATTERNS, SUITES } from './suites.ts';
 
 const ROOT = new URL('..', import.meta.url);
 const exclude = ['**/node_modules/**'];
@@ -27,21 +27,6 @@ test('a command runs each suite, and .ci/run all of them', () => {
   const run = readFileSync(new URL('.ci/run', ROOT), 'utf8');
   expect(run).toMatch(/^npm run --silent check$/m);
   expect(run).toContain(`\nnpm test --silent -- ${scripts['test:system'].replace(/^.*?(?=--project)/, '')}\n`);
-});
-
-test('a file of API, console or mail runs at a change of clocks and at another moment, or at all', () => {
-  const momentsOf = Map.groupBy(
-    Object.entries(FILES_AT).flatMap(([name, files]) => files.map((file) => ({ name, file }))),
-    ({ file }) => file,
-  );
-  const counts = [...momentsOf.values()].map((moments) => ({
-    all: moments.length,
-    changes: moments.filter(({ name }) => name === 'spring' || name === 'autumn').length,
-  }));
-  expect(counts.length).toBeGreaterThan(40);
-  expect(counts).toEqual(counts.map(() => counts[0]));
-  expect([Object.keys(MOMENTS).length, 2]).toContain(counts[0]?.all);
-  expect(counts[0]?.changes).toBe((counts[0]?.all ?? 0) / 2);
 });
 
 test('a file that is tested on each engine repeats nothing on servers that has no engine', () => {

@@ -81,34 +81,18 @@ export const ON_EACH_ENGINE = SUITES.integration.filter((file) =>
   EACH_ENGINE.test(readFileSync(new URL(file, ROOT), 'utf8')),
 );
 
-/**
- * When the system suite runs the tests of API, console and mail once more, but for those that are the same then. A change of clocks is every
- * second one.
- */
+/** When the system suite runs the tests of API, console and mail once more, but for those that are the same then. */
 export const MOMENTS = {
   // Into a Saturday.
   'new-year': '2027-12-31T23:57:00Z',
   // The clocks of Berlin change at 1:00 UTC.
   spring: '2027-03-28T00:58:00Z',
-  'leap-day': '2028-02-29T12:00:00Z',
   autumn: '2027-10-31T00:58:00Z',
+  'leap-day': '2028-02-29T12:00:00Z',
 } as const;
 const sameAtEveryMoment = new Set(filesOf(SAME_AT_EVERY_MOMENT));
-const AT_MOMENTS = SUITES.integration.filter(
+export const AT_MOMENTS = SUITES.integration.filter(
   (file) => /^test\/(api|console|mail)\//.test(file) && !sameAtEveryMoment.has(file),
-);
-
-/** All files at all moments: with EVERY_MOMENT, or when files are named. Otherwise they would be a quarter of the time of a run. */
-export const atEveryMoment =
-  process.env.EVERY_MOMENT !== undefined || process.argv.some((arg) => /^test\/(?:api|console|mail)\b/.test(arg));
-const drawn = Math.floor(Math.random() * 2);
-
-/** The files that run at each moment. A run tries a file at two of them, one of which is a change of clocks, and another run at the others. */
-export const FILES_AT: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  Object.keys(MOMENTS).map((name, moment) => [
-    name,
-    AT_MOMENTS.filter((_, file) => atEveryMoment || (file + Math.floor(moment / 2) + drawn) % 2 === 0),
-  ]),
 );
 
 /**

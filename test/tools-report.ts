@@ -30,18 +30,12 @@ const PROJECTS = {
   check: 'imports between folders, patterns, deployments: npm run check',
 } as const;
 
-const HALF_OF_MOMENTS =
-  'each file of API, console and mail at two of four other moments: EVERY_MOMENT=yes npm run test:system';
-
-/** What a run with these projects did not try, each with its command. */
-export function leftOutLines(projects: readonly string[], atEveryMoment: boolean): readonly string[] {
-  const suites = Object.entries(PROJECTS).flatMap(([name, what]) => (projects.includes(name) ? [] : [what]));
-  const moments = projects.includes('clock-new-year') && !atEveryMoment ? [HALF_OF_MOMENTS] : [];
-  return section(
+/** The suites that a run with these projects did not try, each with its command. */
+export const leftOutLines = (projects: readonly string[]): readonly string[] =>
+  section(
     'Not in this run',
-    [...suites, ...moments].map((what) => `  ${what}`),
+    Object.entries(PROJECTS).flatMap(([name, what]) => (projects.includes(name) ? [] : [`  ${what}`])),
   );
-}
 
 const section = (heading: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : ['', heading, ...distinct(lines)];

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { hideGivenServers } from './given-servers.ts';
 import { LongestFirst } from './longest-first.ts';
-import { FILES_AT, MOMENTS, ON_EACH_ENGINE, SUITES } from './suites.ts';
+import { AT_MOMENTS, MOMENTS, ON_EACH_ENGINE, SUITES } from './suites.ts';
 
 hideGivenServers();
 
@@ -103,7 +103,7 @@ export default defineConfig({
         extends: true as const,
         test: {
           name: `clock-${name}`,
-          include: [...(FILES_AT[name] ?? [])],
+          include: [...AT_MOMENTS],
           setupFiles: './test/moved-clock.ts',
           provide: { engines: 'embedded' as const, startsAt },
         },
