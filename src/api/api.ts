@@ -19,7 +19,6 @@ import { handleError, refuseEmptySegments, sendNotFound } from './errors.ts';
 import { acceptJson, ignoreTypeOfEmptyBody } from './json-body.ts';
 import { refuseUnknownParameters } from './query-parameters.ts';
 import { reviewRoutes } from './reviews.ts';
-import { serializerCompiler } from './serializer.ts';
 import { spaceRoutes } from './spaces.ts';
 import { validatorCompiler } from './validation.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -42,13 +41,13 @@ export type ApiDeps = {
 export const api =
   (deps: ApiDeps): FastifyPluginAsync =>
   async (app) => {
-    // The first request needs them. Loading them before the service listens would lengthen the start.
+    // The first request needs it. Loading it before the service listens would lengthen the start.
     app.addHook('onListen', async () => {
       await import('ajv');
-      await import('fast-json-stringify');
     });
     app.setValidatorCompiler(validatorCompiler);
-    app.setSerializerCompiler(serializerCompiler);
+    // Instead of code made of schemas, which has to be compiled first, and joins many small strings, which hold up the garbage collector.
+    app.setSerializerCompiler(() => JSON.stringify);
     acceptJson(app);
     describeRoutes(app, deps.settings);
     await app.register(

@@ -1,11 +1,9 @@
 import { toAvailabilityResponse } from '../contract/availability.ts';
-import { AvailabilityResponse } from '../contract/schemas/availability.ts';
 import { lengthOf } from '../domain/booking-moments.ts';
 import { createLruCache } from '../event-loop/lru-cache.ts';
 import { digest } from '../http/entity-tag.ts';
 import type { Availability } from '../queries/availability.ts';
 import { digestOf } from './entity-tags.ts';
-import { serializerOf } from './serializer.ts';
 
 /** The answer for a space on a date, with its inputs. */
 type Answer = Pick<Availability, 'space' | 'heldHours' | 'time'> & {
@@ -17,8 +15,6 @@ type Answer = Pick<Availability, 'space' | 'heldHours' | 'time'> & {
 
 /** About 2 KB each. */
 const MAX_ANSWERS = 2_000;
-
-const stringify = serializerOf(AvailabilityResponse);
 
 /** Makes answers, and caches them until an input changes. */
 export function createAvailabilityAnswers(): (availability: Availability) => Answer {
@@ -35,7 +31,7 @@ export function createAvailabilityAnswers(): (availability: Availability) => Ans
       heldHours.closed.map(({ kind, start, until }) => [kind, start, until]),
     ];
     const version = `${digestOf(space)}.${digest(JSON.stringify(hours))}.${time}`;
-    const text = cached?.version === version ? cached.text : stringify(toAvailabilityResponse(availability));
+    const text = cached?.version === version ? cached.text : JSON.stringify(toAvailabilityResponse(availability));
     const answer = { space, heldHours, time, version, text };
     answers.set(key, answer);
     return answer;

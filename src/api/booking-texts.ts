@@ -1,10 +1,8 @@
 import { toBookingDto } from '../contract/booking.ts';
-import { BookingDto } from '../contract/schemas/booking.ts';
 import { inPages } from '../event-loop/in-pages.ts';
 import { unhurried } from '../queries/booking-pages.ts';
 import type { BookingRows } from '../queries/bookings.ts';
 import type { Queries } from '../queries/queries.ts';
-import { serializerOf } from './serializer.ts';
 
 /** In characters. A booking has about 400, and its message up to 500 more. */
 const MAX_CACHED = 8_000_000;
@@ -12,8 +10,6 @@ const MAX_CACHED = 8_000_000;
 const OPENED_TOGETHER = 200;
 
 type Rows = BookingRows['rows'];
-
-const stringify = serializerOf(BookingDto);
 
 /** Serialises bookings, and caches the JSON, because most are the same in the next list. */
 export function createBookingTexts({ open }: Pick<Queries['bookings'], 'open'>) {
@@ -33,9 +29,7 @@ export function createBookingTexts({ open }: Pick<Queries['bookings'], 'open'>) 
     for await (const some of unhurried(inPages(rows, OPENED_TOGETHER))) {
       const bookings = await open(some.map((row) => row.read()));
       for (const [index, booking] of bookings.entries()) {
-        // Flattened: the serialiser returns a rope, which takes more memory and would be joined again for each list.
-        const text = Buffer.from(stringify(toBookingDto(booking))).toString();
-        texts.set(some[index]?.key ?? '', text);
+        texts.set(some[index]?.key ?? '', JSON.stringify(toBookingDto(booking)));
       }
     }
     // Meanwhile another list may have found a text erased.

@@ -10,9 +10,6 @@ import type { Queries } from '../queries/queries.ts';
 import { contextOf } from './access.ts';
 import { sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
-import { serializerOf } from './serializer.ts';
-
-const stringifyCustomer = serializerOf(CustomerDto);
 
 export const customerRoutes =
   ({ commands, queries }: { readonly commands: Commands; readonly queries: Queries }): FastifyPluginAsyncTypebox =>
@@ -32,7 +29,7 @@ export const customerRoutes =
       async (request, reply) =>
         sendList(request, reply, {
           pages: queries.customers.pages(communityId(request.caller.account.id), request.query.q ?? ''),
-          textsOf: (page) => page.map((customer) => stringifyCustomer(toCustomerDto(customer))),
+          textsOf: (page) => page.map((customer) => JSON.stringify(toCustomerDto(customer))),
         }),
     );
 

@@ -8,10 +8,8 @@ import type { Queries } from '../queries/queries.ts';
 import { entityTagsOf, taggedRoute } from './entity-tags.ts';
 import { sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
-import { serializerOf } from './serializer.ts';
 
 const Reviews = Type.Array(ReviewDto);
-const stringifyReview = serializerOf(ReviewDto);
 
 export const reviewRoutes =
   ({ queries, release }: { readonly queries: Queries; readonly release: string }): FastifyPluginAsyncTypebox =>
@@ -28,7 +26,7 @@ export const reviewRoutes =
         return sendList(request, reply, {
           entityTag: entityTagOf(request, digest(version)),
           pages,
-          textsOf: (review) => [stringifyReview(toReviewDto(review))],
+          textsOf: (review) => [JSON.stringify(toReviewDto(review))],
         });
       },
     );

@@ -20,10 +20,8 @@ import { createAvailabilityAnswers } from './availability-answers.ts';
 import { digestOf, entityTagsOf, sendTagged, taggedRoute } from './entity-tags.ts';
 import { sendError, sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
-import { serializerOf } from './serializer.ts';
 
 const Spaces = Type.Array(FoundSpace);
-const stringifySpace = serializerOf(FoundSpace);
 
 export const spaceRoutes =
   (deps: {
@@ -73,7 +71,7 @@ export const spaceRoutes =
         const texts: string[] = [];
         for (const space of results.spaces) {
           await nextSlice();
-          texts.push(stringifySpace(toFoundSpace(space, settings, now)));
+          texts.push(JSON.stringify(toFoundSpace(space, settings, now)));
         }
         return sendList(request, reply, {
           entityTag: entityTagOf(request, digest(texts.join())),
@@ -87,7 +85,7 @@ export const spaceRoutes =
       return sendList(request, reply, {
         entityTag: entityTagOf(request, digest(listed.map((space) => versionOf(space, now)).join())),
         pages: listed,
-        textsOf: (space) => [stringifySpace(toSpaceDto(space, settings, now))],
+        textsOf: (space) => [JSON.stringify(toSpaceDto(space, settings, now))],
       });
     });
 

@@ -23,8 +23,8 @@ await app.ready();
 await core.authorizationServer.signingKeys.current();
 if (process.argv[2] === 'listen') {
   await app.listen({ host: '127.0.0.1', port: 0 });
-  // A part of fast-json-stringify, which is loaded last.
-  for (let waited = 0; waited < 10_000 && !packages.has('json-schema-ref-resolver'); waited += 10) await sleep(10);
+  // A part of Ajv, which is loaded last.
+  for (let waited = 0; waited < 10_000 && !packages.has('fast-uri'); waited += 10) await sleep(10);
 }
 await app.close();
 await core.close();
