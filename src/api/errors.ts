@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, maxHeaderSize, type Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isUint8Array } from 'node:util/types';
@@ -7,6 +7,7 @@ import type { FastifyError, FastifyReply, FastifyRequest, preValidationHookHandl
 import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../contract/schemas/errors.ts';
 import type { Refusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
+import { nodeHttp } from '../http/node-http.ts';
 import { isUnavailable, OutcomeUnknown, publicMessageOf, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
 import { CROSS_ORIGIN } from './cross-origin.ts';
 
@@ -116,13 +117,13 @@ export const handleClientError =
 /** The answer that is due on a connection. Node's own handler of such errors looks for it in the same place. */
 function currentAnswer(socket: Socket): ServerResponse | undefined {
   const answer: unknown = Reflect.get(socket, '_httpMessage');
-  return answer instanceof ServerResponse ? answer : undefined;
+  return answer instanceof nodeHttp.ServerResponse ? answer : undefined;
 }
 
 function whyRefused(error: RefusedByNode): string {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'The request did not arrive in time.';
   if (error.code === 'HPE_HEADER_OVERFLOW')
-    return `${tooLongIn(error)} too long: together they have at most ${maxHeaderSize / 1_024} KiB.`;
+    return `${tooLongIn(error)} too long: together they have at most ${nodeHttp.maxHeaderSize / 1_024} KiB.`;
   return 'The request is not valid HTTP/1.1.';
 }
 
@@ -131,7 +132,7 @@ function tooLongIn({ rawPacket }: RefusedByNode): string {
   const text = isUint8Array(rawPacket) ? Buffer.from(rawPacket).toString('latin1') : '';
   const [line = '', ...headers] = text.split('\r\n');
   const beginsWithUrl = /^[A-Z]+ \S/.test(line);
-  if (beginsWithUrl && (headers.length === 0 || line.length > maxHeaderSize / 2)) return 'The URL is';
+  if (beginsWithUrl && (headers.length === 0 || line.length > nodeHttp.maxHeaderSize / 2)) return 'The URL is';
   return beginsWithUrl || headers.length > 0 ? 'The headers are' : 'The URL and the headers are';
 }
 

@@ -1,9 +1,10 @@
-import { IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { Resources } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES, isKnownScope } from '../auth/scopes.ts';
 import { isObject } from '../domain/is-object.ts';
+import { nodeHttp } from '../http/node-http.ts';
 import { PATHS } from './paths.ts';
 import { reduceRegistration } from './reduced-metadata.ts';
 
@@ -162,7 +163,7 @@ function withoutForwarding(headers: Incoming['headers']): NodeJS.Dict<string> {
 
 /** Builds a new message, because the body of the original has already been read. Its socket is not connected. */
 function message({ method, url, headers, body }: Incoming): IncomingMessage {
-  const rewritten = new IncomingMessage(new Socket());
+  const rewritten = new nodeHttp.IncomingMessage(new Socket());
   rewritten.method = method;
   rewritten.url = url;
   rewritten.headers = headers;
