@@ -11,6 +11,7 @@ import type { SpaceTerms } from '../src/domain/events.ts';
 import { brandId, cents, communityId } from '../src/domain/ids.ts';
 import { ALL_PERMISSIONS } from '../src/domain/permissions.ts';
 import { accepted } from './accepted.ts';
+import { expectAsDescribed } from './description/described.ts';
 import { freePort } from './free-port.ts';
 
 export const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
@@ -63,8 +64,8 @@ export async function runService(
   const time = { now: NOON };
   const { core, app, close } = await startInProcess(config, logger, { clock: () => time.now, ...options });
 
-  const call = (method: 'GET' | 'POST' | 'DELETE' | 'PUT', url: string, { key, body, headers }: Call = {}) =>
-    app.inject({
+  async function call(method: 'GET' | 'POST' | 'DELETE' | 'PUT', url: string, { key, body, headers }: Call = {}) {
+    const answer = await app.inject({
       method,
       url,
       headers: {
@@ -74,6 +75,9 @@ export async function runService(
       },
       ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
+    expectAsDescribed(method, url, answer);
+    return answer;
+  }
 
   return {
     core,

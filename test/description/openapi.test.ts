@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { IDEMPOTENCY_KEY_KEPT_MS } from '../../src/commands/idempotency-keys.ts';
@@ -7,15 +6,14 @@ import { ERROR_STATUS } from '../../src/contract/schemas/errors.ts';
 import { RECORDED_AT } from '../../src/description/examples.ts';
 import type { ApiDescription } from '../../src/description/openapi.ts';
 import { asOpenApi30 } from '../../src/description/openapi-3.0.ts';
-import { isPlainDate } from '../../src/domain/calendar.ts';
 import { picked } from '../../src/domain/picked.ts';
 import { MAX_WEBHOOKS, WEBHOOKS_PER_MINUTE } from '../../src/domain/webhook.ts';
 import { PLANNED_DELAYS_MS } from '../../src/outbox/schedule.ts';
 import { DISABLE_AFTER_PROBES, MAX_PAUSE_MS } from '../../src/webhooks/breaker.ts';
 import { DEADLINE_MS } from '../../src/webhooks/send/http-sender.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
+import { createDescriptionCheck, type Schema } from './described.ts';
 
-type Schema = { readonly [keyword: string]: unknown };
 type Media = { readonly schema: Schema; readonly examples: Record<string, { summary: string; value: unknown }> };
 type Body = { readonly content: { readonly 'application/json': Media } };
 type Parameter = {
@@ -44,7 +42,7 @@ let api: Omit<ApiDescription, 'paths' | 'webhooks'> & {
   readonly components: { schemas: Record<string, Schema>; securitySchemes: Record<string, Schema> };
 };
 let operations: readonly (Operation & { readonly call: string })[];
-let valid: (schema: Schema, value: unknown) => unknown;
+let valid: ReturnType<typeof createDescriptionCheck>;
 
 beforeAll(async () => {
   service = await runService({ PUBLIC_URL: RECORDED_AT });
@@ -56,21 +54,7 @@ beforeAll(async () => {
   operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, call: `${method.toUpperCase()} ${path}` })),
   );
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
-  ajv.addFormat('date', isPlainDate);
-  ajv.addFormat('date-time', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
-  ajv.addFormat('uri', URL.canParse);
-  for (const width of ['int64', 'double']) ajv.addFormat(width, true);
-  // Forbids additional properties: otherwise a field missing from a schema would pass.
-  const closed = JSON.parse(text, (_, value) =>
-    value?.type === 'object' && value.properties ? { additionalProperties: false, ...value } : value,
-  );
-  ajv.addSchema(closed, 'api');
-  valid = (schema, value) => {
-    const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/'));
-    const validate = ajv.compile(absolute);
-    return validate(value) ? [] : validate.errors;
-  };
+  valid = createDescriptionCheck(text);
 });
 afterAll(() => service.stop());
 
