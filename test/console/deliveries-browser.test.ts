@@ -49,9 +49,13 @@ describe.skipIf(lacks(CHROMIUM))('deliveries of a busy store in Chromium', { tim
     return openWindow(browser, running.url, screen, await signedIn(community.user));
   }
 
+  let day = 150;
+
   /** A booking whose approval has failed for good. */
-  async function lostApproval(day: number): Promise<number> {
+  async function lostApproval(): Promise<number> {
     const { core } = running.service;
+    // A day of its own, also when a test is tried again.
+    day += 1;
     const details = { spaceId: spaceId(1), date: inDays(day), startHour: 10 };
     const { bookingId } = accepted(await core.commands.bookings.request({ brandId: brandId(1), details }, CONTEXT));
     receiver.answer = (received, response) => {
@@ -78,10 +82,10 @@ describe.skipIf(lacks(CHROMIUM))('deliveries of a busy store in Chromium', { tim
     expect(await page.evaluate<number>('document.documentElement.scrollWidth'), page.url()).toBeLessThanOrEqual(width);
 
   test.each([
-    ['on a wide screen', WIDE, 150],
-    ['on a phone, without JavaScript', PHONE, 151],
-  ] as const)('a lost delivery can be found and resent in three steps %s', async (_, screen, day) => {
-    const bookingId = await lostApproval(day);
+    ['on a wide screen', WIDE],
+    ['on a phone, without JavaScript', PHONE],
+  ] as const)('a lost delivery can be found and resent in three steps %s', async (_, screen) => {
+    const bookingId = await lostApproval();
     const { context, page, complaints } = await opened(screen);
     await page.goto('/console/webhooks');
     const before = receiver.received.length;
@@ -94,11 +98,12 @@ describe.skipIf(lacks(CHROMIUM))('deliveries of a busy store in Chromium', { tim
     // Three: send it again.
     await page.getByRole('button', { name: 'Resend' }).click();
 
-    await receiver.until(before + 1);
-    expect(JSON.parse(receiver.received.at(-1)?.body ?? '')).toMatchObject({
-      event: 'BookingApproved',
-      data: { bookingId },
-    });
+    // Others of the busy store may be sent meanwhile.
+    await expect
+      .poll(() => receiver.received.slice(before).map(({ body }) => JSON.parse(body)))
+      .toContainEqual(
+        expect.objectContaining({ event: 'BookingApproved', data: expect.objectContaining({ bookingId }) }),
+      );
     if (screen.script) await page.locator('#delivery-state').getByText('Delivered').waitFor();
     else
       await eventually(async () => {
