@@ -10,11 +10,11 @@ import { operated, tell } from './operation.ts';
 import { withProgressBar } from './progress.ts';
 import { answer, subcommand } from './subcommand.ts';
 
-const notes =
-  () => `The first line names the columns, in any order: date (2026-12-24), start (18 or 18:00), end (20 or 20:00), space (its id or its name) and,
-if wanted, title. The file is UTF-8, with commas or semicolons, of at most ${MAX_SPACE_DAYS.toLocaleString('en')} lines. Lines that cannot
-be taken are listed; the others are added. Importing the file again adds nothing but lines whose hours were not free before: a line is known
-by its date, hours and space.`;
+const MAX_LINES = MAX_SPACE_DAYS.toLocaleString('en');
+
+const NOTES = `The first line names the columns, in any order: date (2026-12-24), start (18 or 18:00), end (20 or 20:00), space (its id or its name) and,
+if wanted, title. The file is UTF-8, with commas or semicolons, of at most ${MAX_LINES} lines. Lines that cannot be taken are listed; the others are
+added. Importing the file again adds nothing but lines whose hours were not free before: a line is known by its date, hours and space.`;
 
 /** More than 2,000 lines with the longest titles need. */
 const MAX_BYTES = 5_000_000;
@@ -25,7 +25,7 @@ const SHOWN_FROM_LINES = 100;
 export function importCommand(closure: Command): void {
   const description = 'enter own events from a CSV file';
   const examples = ['closure import --community 1 events.csv --dry-run', 'closure import --community 1 events.csv'];
-  subcommand(closure, 'import', description, examples, notes)
+  subcommand(closure, 'import', description, examples, NOTES)
     .argument('<file>', 'CSV with date, start, end, space and title')
     .requiredOption('--community <id>', 'community that owns the spaces', wholeNumber)
     .option('--dry-run', 'only list the lines that cannot be taken, with the reasons')

@@ -15,8 +15,7 @@ import { answer, checkRange, subcommand, wrongUsage } from './subcommand.ts';
 
 const COLUMNS = ['id', 'kind', 'from', 'to', 'weekdays', 'hours', 'spaceIds', 'title', 'closedDays', 'state'];
 
-const addNotes =
-  () => `Bookings that are there stay, and are listed. An own event is entered on free hours only: days on which they are not free are
+const ADD_NOTES = `Bookings that are there stay, and are listed. An own event is entered on free hours only: days on which they are not free are
 left out, and listed. At most ${MAX_SPACE_DAYS.toLocaleString('en')} days of spaces at once.`;
 
 const CHANGE_NOTES = `Its days get a new id, which is printed. Bookings that are there stay, and are listed. An own event takes free hours only: days on which
@@ -47,7 +46,7 @@ function addCommand(closure: Command): void {
       'closure add --community 1 --from 2026-12-24 --to 2026-12-26 --title Christmas',
       'closure add --community 1 --space 4 --from 2027-01-04 --to 2027-06-30 --weekdays mo --hours 18-20 --own-event --title Choir',
     ],
-    addNotes,
+    ADD_NOTES,
   )
     .requiredOption('--community <id>', 'community that owns the spaces', wholeNumber)
     .option('--space <id>', 'one of its spaces; may be repeated; default: all of today', spaceIds)

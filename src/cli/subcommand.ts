@@ -7,23 +7,20 @@ import { type Answer, type OperatorCore, operated } from './operation.ts';
 /**
  * Adds a command to a group.
  * @param examples for the help, each without the leading `venue`
- * @param notes above the examples. A function if they have numbers, whose formats take 20 ms to load
+ * @param notes above the examples
  */
 export function subcommand(
   group: Command,
   name: string,
   description: string,
   examples: string | readonly string[],
-  notes: string | (() => string) = '',
+  notes = '',
 ): Command {
   const all = [examples].flat();
   const command = group
     .command(name)
     .description(description)
-    .addHelpText('after', () => {
-      const text = typeof notes === 'string' ? notes : notes();
-      return `\n${text && `${text}\n\n`}${exampleLines(all)}`;
-    });
+    .addHelpText('after', `\n${notes && `${notes}\n\n`}${exampleLines(all)}`);
   FIRST_EXAMPLES.set(command, all.slice(0, 1));
   return command;
 }
